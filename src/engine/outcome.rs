@@ -1,0 +1,86 @@
+//! What came of one attempt.
+
+use super::Span;
+
+/// What came of one attempt. Slow is not dead: the latency is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What it says about the replica.
+    pub class: OutcomeClass,
+    /// From the start of the attempt to its end.
+    pub took: Span,
+}
+
+/// What an attempt says about the replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum OutcomeClass {
+    /// The answer was yes.
+    Passed,
+    /// The connection was refused or reset before an answer.
+    Refused,
+    /// No connection within the timeout.
+    ConnectTimeout,
+    /// A connection, but no complete answer head within the timeout, or one that is not the protocol's.
+    NoResponse,
+    /// An answer with a status that the rule does not accept.
+    BadStatus {
+        /// The HTTP status.
+        status: u16,
+    },
+    /// A good status whose body stalled, broke off or was malformed.
+    BadBody,
+    /// Our own fault, never the replica's: it counts for nothing.
+    ProberError,
+}
+
+/// How an outcome counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// For the replica.
+    Pass,
+    /// Against the replica.
+    Fail,
+    /// Not at all.
+    Nothing,
+}
+
+impl OutcomeClass {
+    /// How it counts.
+    pub const fn evidence(self) -> Evidence {
+        match self {
+            Self::Passed => Evidence::Pass,
+            Self::Refused | Self::ConnectTimeout | Self::NoResponse | Self::BadStatus { .. } | Self::BadBody => {
+                Evidence::Fail
+            }
+            Self::ProberError => Evidence::Nothing,
+        }
+    }
+
+    /// The class's name in metrics and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Refused => "refused",
+            Self::ConnectTimeout => "connect_timeout",
+            Self::NoResponse => "no_response",
+            Self::BadStatus { .. } => "bad_status",
+            Self::BadBody => "bad_body",
+            Self::ProberError => "prober_error",
+        }
+    }
+}
+
+/// The class in words, as it stands in a sentence: "no response", "status 503".
+impl std::fmt::Display for OutcomeClass {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Passed => f.write_str("passed"),
+            Self::Refused => f.write_str("connection refused"),
+            Self::ConnectTimeout => f.write_str("connect timeout"),
+            Self::NoResponse => f.write_str("no response"),
+            Self::BadStatus { status } => write!(f, "status {status}"),
+            Self::BadBody => f.write_str("bad body"),
+            Self::ProberError => f.write_str("prober error"),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A policy as the engine believes it: parsed, defaulted and free of contradictions.
+
+use std::num::NonZeroU32;
+
+use super::{Question, Span, Time};
+
+/// What one `ProbePolicy` object asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Policy {
+    /// The object's generation that this was parsed from.
+    pub generation: i64,
+    /// Whether decisions are carried out.
+    pub mode: Mode,
+    /// The rules, by kind.
+    pub rules: PerRule<Option<Rule>>,
+    /// How restarts are done and held back.
+    pub restart: RestartSettings,
+    /// How the pool is told.
+    pub pool: Pool,
+    /// Where on the clock attempts fall.
+    pub phase: Phase,
+}
+
+/// Whether decisions are carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Attempts are made and judged, gates are open, nothing is restarted.
+    Observe,
+    /// Decisions are carried out.
+    Enforce,
+    /// No attempts; known containers keep their gate, new ones are let in.
+    Paused,
+}
+
+/// The kind of a rule, which is also its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RuleKind {
+    /// Has it finished starting? Until it has, the other rules wait; at the threshold it is restarted.
+    Startup,
+    /// Does the process answer? At the threshold the replica is restarted.
+    Liveness,
+    /// Should it get traffic? At the threshold the replica leaves the pool.
+    Readiness,
+}
+
+/// One value for each kind of rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PerRule<T> {
+    /// For the startup rule.
+    pub startup: T,
+    /// For the liveness rule.
+    pub liveness: T,
+    /// For the readiness rule.
+    pub readiness: T,
+}
+
+/// One rule: what it asks, how often, and how many answers make a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// What is asked; a changed question makes old evidence void.
+    pub question: Question,
+    /// From one attempt to the next; above zero.
+    pub period: Span,
+    /// How long an attempt may take in all; above zero. Longer than the period stretches the period.
+    pub timeout: Span,
+    /// From the container's start to the first attempt.
+    pub initial_delay: Span,
+    /// Failures in a row that make the rule fail.
+    pub failure_threshold: NonZeroU32,
+    /// Passes in a row that make the rule pass again.
+    pub success_threshold: NonZeroU32,
+}
+
+/// How restarts are done and held back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RestartSettings {
+    /// By what means.
+    pub method: RestartMethod,
+    /// How many seats may be in a restart at once.
+    pub max_concurrent: Amount,
+    /// How long a seat waits between restarts.
+    pub backoff: Backoff,
+    /// What a wedged process gets to end; replaces the pod's own grace period.
+    pub grace_period: Span,
+    /// How long a restarted seat may take until it is judged well; past it the restart counts as futile.
+    pub deadline: Span,
+    /// Restarts of one seat that make a loop.
+    pub loop_after: NonZeroU32,
+}
+
+/// By what means a replica is restarted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RestartMethod {
+    /// Asks the disruption budgets; a refusal waits.
+    Evict,
+    /// Does not ask them.
+    Delete,
+}
+
+/// A number of replicas, or a share of those desired.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    /// So many.
+    Count(u32),
+    /// So many in a hundred of the owners' desired replicas, rounded down, but at least one unless it is 0 %.
+    Percent(u32),
+}
+
+/// How long a seat waits between restarts: `initial`, doubled with each restart up to `max`,
+/// forgotten after `reset_after` without one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backoff {
+    /// After the first restart; zero switches the backoff off.
+    pub initial: Span,
+    /// The longest wait.
+    pub max: Span,
+    /// Without a restart for so long, the seat's count begins anew.
+    pub reset_after: Span,
+}
+
+/// How the pool is told who is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pool {
+    /// By the pod readiness gate `probepolicy.dev/ready`.
+    ReadinessGate,
+    /// Not at all: the policy only restarts.
+    None,
+}
+
+/// Where on the clock the attempts of a rule fall.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// At the multiples of the period, counted from `origin`: every replica at the same instant.
+    Aligned {
+        /// Where the common clock starts.
+        origin: Time,
+    },
+    /// The first attempt when the container is due, later ones on a phase of the replica's own.
+    Spread,
+}
+
+impl Policy {
+    /// The rule of that kind, if the policy has one.
+    pub fn rule(&self, kind: RuleKind) -> Option<&Rule> {
+        self.rules[kind].as_ref()
+    }
+}
+
+impl RuleKind {
+    /// All kinds, in the order in which a replica is judged.
+    pub const ALL: [Self; 3] = [Self::Startup, Self::Liveness, Self::Readiness];
+
+    /// The rule's name, in every place where people see it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Startup => "startup",
+            Self::Liveness => "liveness",
+            Self::Readiness => "readiness",
+        }
+    }
+}
+
+impl Amount {
+    /// How many that is of `desired` replicas. A percentage above zero is at least one.
+    pub fn of(self, desired: u32) -> u32 {
+        match self {
+            Self::Count(count) => count,
+            Self::Percent(0) => 0,
+            Self::Percent(percent) => {
+                let share = u64::from(desired) * u64::from(percent) / 100;
+                u32::try_from(share).unwrap_or(u32::MAX).max(1)
+            }
+        }
+    }
+}
+
+impl Backoff {
+    /// How long a seat waits after its `restarts`-th restart in a row.
+    pub fn wait_after(self, restarts: u32) -> Span {
+        let Some(doublings) = restarts.checked_sub(1) else {
+            return Span::ZERO;
+        };
+        let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
+        (self.initial * factor).min(self.max)
+    }
+}
+
+impl<T> std::ops::Index<RuleKind> for PerRule<T> {
+    type Output = T;
+    fn index(&self, kind: RuleKind) -> &T {
+        match kind {
+            RuleKind::Startup => &self.startup,
+            RuleKind::Liveness => &self.liveness,
+            RuleKind::Readiness => &self.readiness,
+        }
+    }
+}
+
+impl<T> std::ops::IndexMut<RuleKind> for PerRule<T> {
+    fn index_mut(&mut self, kind: RuleKind) -> &mut T {
+        match kind {
+            RuleKind::Startup => &mut self.startup,
+            RuleKind::Liveness => &mut self.liveness,
+            RuleKind::Readiness => &mut self.readiness,
+        }
+    }
+}
+
+impl std::fmt::Display for RuleKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_backoff_doubles_from_initial_to_max() {
+        let backoff = Backoff {
+            initial: Span::from_secs(10),
+            max: Span::from_secs(300),
+            reset_after: Span::from_secs(600),
+        };
+        let waits = [0, 1, 2, 3, 6, 99].map(|n| backoff.wait_after(n));
+        assert_eq!(waits, [0, 10, 20, 40, 300, 300].map(Span::from_secs));
+    }
+
+    #[test]
+    fn a_percentage_is_rounded_down_but_never_to_nothing() {
+        assert_eq!(Amount::Percent(50).of(3), 1);
+        assert_eq!(Amount::Percent(10).of(3), 1);
+        assert_eq!(Amount::Percent(100).of(8), 8);
+        assert_eq!(Amount::Percent(0).of(8), 0);
+        assert_eq!(Amount::Count(2).of(1), 2);
+    }
+}

@@ -1,0 +1,260 @@
+//! Why: reasons are data, and one function makes the sentence that log, event, status and report share.
+
+use std::fmt;
+
+use super::{OutcomeClass, Refusal, RuleKind, Span, TargetProblem};
+
+/// Why a gate stands as it does, or why something was done or not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The policy observes.
+    Observing,
+    /// The policy is paused.
+    Paused,
+    /// The policy makes no sense and no valid one is remembered.
+    InvalidPolicy,
+    /// No policy selects the replica any more.
+    NoPolicy,
+    /// The policy has no rule that would keep the replica out.
+    NoRule,
+    /// The rule cannot be asked here.
+    Unusable {
+        /// Which.
+        rule: RuleKind,
+        /// Why.
+        problem: TargetProblem,
+    },
+    /// The container does not run.
+    NotRunning,
+    /// The startup rule has not passed yet.
+    Starting,
+    /// Readiness has not been judged yet.
+    NotJudged,
+    /// A rule passes.
+    Passed {
+        /// Which.
+        rule: RuleKind,
+        /// Passes in a row.
+        streak: u32,
+    },
+    /// A rule fails.
+    Failed {
+        /// Which.
+        rule: RuleKind,
+        /// Failures in a row.
+        streak: u32,
+        /// Failures in a row that it takes.
+        threshold: u32,
+        /// The last outcome.
+        last: OutcomeClass,
+    },
+    /// As an earlier engine left it.
+    Remembered,
+    /// A restart that a rule wants cannot be done now.
+    Held {
+        /// The rule that wants it.
+        rule: RuleKind,
+        /// What stands in its way.
+        by: Obstacle,
+    },
+    /// The seat was restarted so often.
+    Loop {
+        /// Our restarts.
+        restarts: u32,
+        /// Restarts by the kubelet.
+        foreign: u32,
+        /// The rule that restarted last.
+        rule: Option<RuleKind>,
+    },
+    /// The seat went without a restart for so long.
+    Quiet {
+        /// How long.
+        span: Span,
+    },
+    /// The seat came back after so long.
+    Returned {
+        /// From the decision.
+        after: Span,
+    },
+    /// The seat did not come back in so long.
+    DidNotReturn {
+        /// The deadline.
+        deadline: Span,
+    },
+    /// The container was restarted, but not by us.
+    RestartedByOthers,
+}
+
+/// What stands in the way of a restart that a rule wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Obstacle {
+    /// As many seats as allowed are in a restart.
+    MaxConcurrent {
+        /// How many are allowed.
+        allowed: u32,
+    },
+    /// The seat waits before its next restart.
+    Backoff {
+        /// How long in all.
+        wait: Span,
+    },
+    /// Nobody has passed this rule yet, so it proves nothing about the replica.
+    NeverPassed,
+    /// The replica is not under an owner that would create it again.
+    NotRecreated,
+    /// The owner is deleted, or wants fewer replicas.
+    ScaledDown,
+    /// The owner replaces replicas only when they are deleted on purpose.
+    OnDelete,
+    /// A lower ordinal is not Ready, so the owner would not create this one.
+    LowerOrdinalNotReady,
+    /// The node does not report.
+    NodeNotReady,
+    /// The container is in the kubelet's crash-loop backoff, which a new pod would lose.
+    KubeletBackoff,
+    /// The API server said no.
+    Refused(Refusal),
+}
+
+impl Reason {
+    /// One word for it, as a condition's or an event's `reason`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Observing => "Observing",
+            Self::Paused => "Paused",
+            Self::InvalidPolicy => "InvalidPolicy",
+            Self::NoPolicy => "NoPolicy",
+            Self::NoRule => "NoRule",
+            Self::Unusable { problem, .. } => problem.name(),
+            Self::NotRunning => "NotRunning",
+            Self::Starting => "Starting",
+            Self::NotJudged => "NotJudged",
+            Self::Passed { .. } => "RulePassed",
+            Self::Failed { .. } => "RuleFailed",
+            Self::Remembered => "Remembered",
+            Self::Held { by, .. } => by.name(),
+            Self::Loop { .. } => "RestartLoop",
+            Self::Quiet { .. } => "Quiet",
+            Self::Returned { .. } => "Returned",
+            Self::DidNotReturn { .. } => "RestartDidNotReturn",
+            Self::RestartedByOthers => "RestartedByOthers",
+        }
+    }
+}
+
+impl Obstacle {
+    /// One word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MaxConcurrent { .. } => "MaxConcurrent",
+            Self::Backoff { .. } => "Backoff",
+            Self::NeverPassed => "NeverPassed",
+            Self::NotRecreated => "NotRecreated",
+            Self::ScaledDown => "ScaledDown",
+            Self::OnDelete => "OnDelete",
+            Self::LowerOrdinalNotReady => "LowerOrdinalNotReady",
+            Self::NodeNotReady => "NodeNotReady",
+            Self::KubeletBackoff => "KubeletBackoff",
+            Self::Refused(Refusal::Budget) => "BlockedByBudget",
+            Self::Refused(Refusal::Changed) => "Changed",
+            Self::Refused(Refusal::Forbidden) => "Forbidden",
+            Self::Refused(Refusal::Failed) => "Failed",
+        }
+    }
+}
+
+impl TargetProblem {
+    /// One word for it, also the condition's type.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AmbiguousContainer => "AmbiguousContainer",
+            Self::UnknownContainer => "UnknownContainer",
+            Self::UnknownPort => "UnknownPort",
+            Self::UndeclaredHostPort => "UndeclaredHostPort",
+        }
+    }
+}
+
+/// The sentence, without a full stop.
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Observing => f.write_str("the policy observes, so the gate is open"),
+            Self::Paused => f.write_str("the policy is paused"),
+            Self::InvalidPolicy => f.write_str("the policy is invalid and no valid one is remembered"),
+            Self::NoPolicy => f.write_str("no policy selects this replica"),
+            Self::NoRule => f.write_str("no rule keeps this replica out"),
+            Self::Unusable { rule, problem } => write!(f, "the {rule} rule cannot be asked: {problem}"),
+            Self::NotRunning => f.write_str("the container is not running"),
+            Self::Starting => f.write_str("the startup rule has not passed yet"),
+            Self::NotJudged => f.write_str("the readiness rule has no result yet"),
+            Self::Passed { rule, streak } => write!(f, "the {rule} rule passed {}", times(*streak)),
+            Self::Failed { rule, streak, threshold, last } => {
+                write!(f, "the {rule} rule failed {streak} of {threshold} times in a row, last: {last}")
+            }
+            Self::Remembered => f.write_str("as it was before this controller started"),
+            Self::Held { rule, by } => write!(f, "the {rule} rule wants a restart, but {by}"),
+            Self::Loop { restarts, foreign, rule } => {
+                write!(f, "restarted {}", times(*restarts))?;
+                if *foreign > 0 {
+                    write!(f, " by us and {} by the kubelet", times(*foreign))?;
+                }
+                match rule {
+                    Some(rule) => write!(f, ", last by the {rule} rule"),
+                    None => Ok(()),
+                }
+            }
+            Self::Quiet { span } => write!(f, "no restart for {span}"),
+            Self::Returned { after } => write!(f, "judged well {after} after the restart was decided"),
+            Self::DidNotReturn { deadline } => write!(f, "not judged well within {deadline} of the restart"),
+            Self::RestartedByOthers => f.write_str("the container was restarted, but not by us"),
+        }
+    }
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MaxConcurrent { allowed } => write!(f, "{allowed} may be in a restart at once"),
+            Self::Backoff { wait } => write!(f, "its seat waits {wait} after its last restart"),
+            Self::NeverPassed => f.write_str("no replica has passed that rule yet"),
+            Self::NotRecreated => f.write_str("nothing would create it again"),
+            Self::ScaledDown => f.write_str("its owner is deleted or wants fewer replicas"),
+            Self::OnDelete => f.write_str("its owner updates OnDelete"),
+            Self::LowerOrdinalNotReady => f.write_str("a lower ordinal is not Ready"),
+            Self::NodeNotReady => f.write_str("its node is not Ready"),
+            Self::KubeletBackoff => f.write_str("its container is in the kubelet's crash-loop backoff"),
+            Self::Refused(refusal) => write!(f, "{refusal}"),
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Budget => "a disruption budget does not allow it now",
+            Self::Changed => "the replica changed meanwhile",
+            Self::Forbidden => "the API server forbids it",
+            Self::Failed => "the API server did not take it",
+        })
+    }
+}
+
+impl fmt::Display for TargetProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::AmbiguousContainer => "the pod has several containers and nothing says which one is meant",
+            Self::UnknownContainer => "the pod has no container of that name",
+            Self::UnknownPort => "the container has no port of that name",
+            Self::UndeclaredHostPort => "the pod uses its node's network and does not declare the port",
+        })
+    }
+}
+
+fn times(n: u32) -> String {
+    match n {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        _ => format!("{n} times"),
+    }
+}

@@ -1,0 +1,32 @@
+//! One decision engine for liveness, startup and readiness, run in several worlds, so that a probe policy can be
+//! tried, shadowed and then enforced with the same code. This is the map; read [`engine`] first.
+//!
+//! ```text
+//! bin/            probe-policy (controller + tools)            fake-app (scripted app + load)
+//!   |
+//! lesson/         the published lessons, run in a world and compared with the model
+//!   |
+//! controller/     the running process: one task owns the engine, executors carry its effects out
+//!   |
+//! cluster/        the world of real pods: index, gate, restart, lease, status, events
+//! model/          the world of simulated replicas and traffic
+//! probe/          the attempts themselves: http, tcp
+//! fake_app/       the scripted app and the load on it
+//!   |
+//! scenario/       what happens to a fleet: startup times, reopenings, faults; the true state of a replica
+//! api/            the Kubernetes vocabulary: ProbePolicy, its conversion and validation, conditions, YAML
+//!   |
+//! engine/         pure: no clock, no I/O, no kube, no tokio, no randomness
+//! ```
+//!
+//! Dependencies only point downwards; `tests/layers.rs` holds that.
+
+pub mod api;
+pub mod cluster;
+pub mod controller;
+pub mod engine;
+pub mod fake_app;
+pub mod lesson;
+pub mod model;
+pub mod probe;
+pub mod scenario;
