@@ -120,6 +120,8 @@ pub struct Observation {
     pub targets: PerRule<Option<Target>>,
     /// The stable number that spreads this replica's attempts.
     pub spread: u64,
+    /// When it was created, by the API server's clock.
+    pub created: Time,
 }
 
 /// A replica's place under its owner.
@@ -228,8 +230,10 @@ pub enum TargetProblem {
 pub struct Owner {
     /// What it is, as far as it matters for a restart.
     pub kind: OwnerKind,
-    /// How many replicas it wants; 0 once it is being deleted.
+    /// How many replicas it wants; 0 once it is being deleted or gone.
     pub desired: u32,
+    /// The ordinal of its first replica, where replicas have one.
+    pub first: u32,
 }
 
 /// What an owner is, as far as it matters for a restart.
@@ -238,10 +242,7 @@ pub enum OwnerKind {
     /// Creates a replacement by itself: ReplicaSet, ReplicationController, DaemonSet, StatefulSet in parallel.
     Recreates,
     /// StatefulSet that waits for each lower ordinal to be Ready.
-    RecreatesInOrder {
-        /// The ordinal of its first replica.
-        first: u32,
-    },
+    RecreatesInOrder,
     /// Replaces replicas only when somebody else deletes them on purpose (`OnDelete`).
     OnDelete,
     /// A Job: a deleted pod is a failed run.
@@ -307,6 +308,19 @@ pub struct Intent {
     pub rule: RuleKind,
     /// When it was decided.
     pub at: Time,
+    /// How far it has come.
+    pub stage: IntentStage,
+}
+
+/// How far a restart has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntentStage {
+    /// Decided, and perhaps written down; nobody has been asked to carry it out.
+    Recorded,
+    /// Somebody was asked to carry it out; the answer is not known.
+    Ordered,
+    /// Carried out, and counted in [`SeatMemory::restarts`]; the seat is to come back.
+    CarriedOut,
 }
 
 impl Refusal {

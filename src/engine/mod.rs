@@ -16,7 +16,7 @@ mod time;
 
 pub use effect::{Effect, Transition, TransitionKind, Verdict};
 pub use input::{
-    Container, ContainerState, EffectResult, Gate, GateSeen, Input, Intent, Lifecycle, NodeState, Observation, Owner,
+    Container, ContainerState, EffectResult, Gate, GateSeen, Input, Intent, IntentStage, Lifecycle, NodeState, Observation, Owner,
     OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
 };
 pub use keys::{

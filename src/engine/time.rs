@@ -1,7 +1,8 @@
 //! Time as the engine knows it: a point on the world's own monotonic line, and a length on it.
 //!
-//! The engine never asks a clock. The model counts from the scenario's start, the controller from its own
-//! start on a monotonic clock, so a stepped wall clock moves nothing here.
+//! The engine never asks a clock. The model counts from the scenario's start. The controller reads the wall clock
+//! once, when it starts, and adds what a monotonic clock says since: a stepped wall clock moves nothing here, and
+//! times from before the start (a container's, a remembered restart's) still lie on the line.
 
 use std::fmt;
 use std::ops::{Add, Mul, Sub};
