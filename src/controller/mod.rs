@@ -1,1 +1,5 @@
-//! TBD
+//! The running process.
+
+pub mod clock;
+pub mod elect;
+pub mod lease;

@@ -1,8 +1,8 @@
 //! Everything the engine can be told. Inputs are facts; none of them is a request.
 
 use super::{
-    AttemptId, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SeatKey, Slot,
-    Span, Time,
+    AttemptId, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SeatKey,
+    Slot, Span, Time,
 };
 
 /// One fact.

@@ -218,11 +218,8 @@ mod tests {
 
     #[test]
     fn the_backoff_doubles_from_initial_to_max() {
-        let backoff = Backoff {
-            initial: Span::from_secs(10),
-            max: Span::from_secs(300),
-            reset_after: Span::from_secs(600),
-        };
+        let backoff =
+            Backoff { initial: Span::from_secs(10), max: Span::from_secs(300), reset_after: Span::from_secs(600) };
         let waits = [0, 1, 2, 3, 6, 99].map(|n| backoff.wait_after(n));
         assert_eq!(waits, [0, 10, 20, 40, 300, 300].map(Span::from_secs));
     }
