@@ -110,7 +110,7 @@ impl Terms {
     /// # Errors
     /// If with them two claimants could act at once, or a single late answer would end a tenure.
     pub fn new(duration: Span, renew_deadline: Span, retry: Span) -> Result<Self, TermsError> {
-        if duration.as_nanos() % 1_000_000_000 != 0 {
+        if !duration.as_nanos().is_multiple_of(1_000_000_000) {
             return Err(TermsError::NotWholeSeconds { duration });
         }
         if renew_deadline + Span::from_secs(2) > duration {
