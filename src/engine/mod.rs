@@ -16,8 +16,8 @@ mod time;
 
 pub use effect::{Effect, Transition, TransitionKind, Verdict};
 pub use input::{
-    Container, ContainerState, EffectResult, Gate, GateSeen, Input, Intent, IntentStage, Lifecycle, NodeState, Observation, Owner,
-    OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
+    Container, ContainerState, EffectResult, Gate, GateSeen, Input, Intent, IntentStage, Lifecycle, NodeState,
+    Observation, Owner, OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
 };
 pub use keys::{
     AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, SeatKey, Slot, TransitionId,

@@ -1,0 +1,147 @@
+//! Where an attempt goes, and where none may ever go.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use super::Ask;
+
+/// What to ask and where. That it exists proves that the address may be contacted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    address: SocketAddr,
+    ask: Ask,
+}
+
+/// Whether this machine itself may be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loopback {
+    /// The replicas are processes of this machine.
+    Allowed,
+    /// They are not, so a loopback address is somebody's attempt to reach us.
+    Refused,
+}
+
+/// An address that no attempt may go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{address} is never contacted: it is {kind}; check the address in the pod's status")]
+pub struct RefusedAddress {
+    address: SocketAddr,
+    kind: &'static str,
+}
+
+impl Target {
+    /// A target at `address`, or why that address is never contacted: link-local, a cloud's metadata service,
+    /// unspecified, multicast, broadcast, port 0, or loopback where that is refused. An IPv4 address written as
+    /// IPv6 is judged, and later contacted, as IPv4.
+    pub fn new(address: SocketAddr, ask: Ask, loopback: Loopback) -> Result<Self, RefusedAddress> {
+        let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+        match refused_kind(address, loopback) {
+            Some(kind) => Err(RefusedAddress { address, kind }),
+            None => Ok(Self { address, ask }),
+        }
+    }
+
+    /// Where it goes.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// What it asks.
+    pub const fn ask(&self) -> &Ask {
+        &self.ask
+    }
+}
+
+/// Metadata services outside the link-local range, at addresses that no pod can have. Alibaba's 100.100.100.200
+/// is not among them: on any other network it is an ordinary pod address.
+const METADATA: [IpAddr; 3] = [
+    IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
+];
+
+fn refused_kind(address: SocketAddr, loopback: Loopback) -> Option<&'static str> {
+    let ip = address.ip();
+    let (link_local, this_network, broadcast) = match ip {
+        IpAddr::V4(v4) => (v4.is_link_local(), v4.octets()[0] == 0, v4.is_broadcast()),
+        IpAddr::V6(v6) => (v6.is_unicast_link_local(), v6.is_unspecified(), false),
+    };
+    if address.port() == 0 {
+        Some("without a port")
+    } else if link_local {
+        Some("a link-local address, where metadata services are")
+    } else if METADATA.contains(&ip) {
+        Some("a metadata service")
+    } else if this_network {
+        Some("an unspecified address")
+    } else if ip.is_multicast() {
+        Some("a multicast address")
+    } else if broadcast {
+        Some("the broadcast address")
+    } else if ip.is_loopback() && loopback == Loopback::Refused {
+        Some("a loopback address")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(address: &str, loopback: Loopback) -> Result<Target, RefusedAddress> {
+        Target::new(address.parse().unwrap(), Ask::Tcp, loopback)
+    }
+
+    #[test]
+    fn addresses_that_no_replica_can_have_are_never_contacted() {
+        for address in [
+            "169.254.169.254:80",
+            "169.254.0.1:80",
+            "[::ffff:169.254.169.254]:80",
+            "[fe80::1]:80",
+            "168.63.129.16:80",
+            "[fd00:ec2::254]:80",
+            "[fd20:ce::254]:80",
+            "0.0.0.0:80",
+            "0.1.2.3:80",
+            "[::]:80",
+            "[::ffff:0.0.0.0]:80",
+            "224.0.0.1:80",
+            "[ff02::1]:80",
+            "255.255.255.255:80",
+            "10.0.0.1:0",
+        ] {
+            assert!(target(address, Loopback::Allowed).is_err(), "{address}");
+        }
+    }
+
+    #[test]
+    fn loopback_is_contacted_only_where_the_replicas_are_local() {
+        for address in ["127.0.0.1:80", "127.8.8.8:80", "[::1]:80", "[::ffff:127.0.0.1]:80"] {
+            assert!(target(address, Loopback::Refused).is_err(), "{address}");
+            assert!(target(address, Loopback::Allowed).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
+    fn pod_addresses_are_contacted() {
+        for address in [
+            "10.0.0.1:80",
+            "192.168.1.255:1",
+            "100.100.100.200:80",
+            "240.1.2.3:65535",
+            "[fd00::1]:80",
+            "[2001:db8::1]:80",
+        ] {
+            assert!(target(address, Loopback::Refused).is_ok(), "{address}");
+        }
+    }
+
+    #[test]
+    fn a_refusal_says_what_the_address_is_and_what_to_check() {
+        assert_eq!(
+            target("[::ffff:127.0.0.1]:80", Loopback::Refused).unwrap_err().to_string(),
+            "127.0.0.1:80 is never contacted: it is a loopback address; check the address in the pod's status"
+        );
+    }
+}
