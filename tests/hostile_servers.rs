@@ -17,9 +17,9 @@ const TIMEOUT: Span = Span::from_secs(1);
 #[derive(Clone, Debug)]
 enum Step {
     Send(Vec<u8>),
-    /// A packet for each byte, one every so many milliseconds.
-    Trickle(Vec<u8>, u64),
-    /// The same bytes over and over.
+    /// A packet for each of the pieces, one every so many milliseconds.
+    Trickle(Vec<&'static str>, u64),
+    /// The same bytes over and over, thousands at once.
     SendForever(&'static [u8]),
     /// Ends its side only, and keeps reading.
     HalfClose,
@@ -59,7 +59,7 @@ async fn every_misbehaviour_gets_its_class_within_the_deadline() {
         ("a head longer than one read", hold_after(&long_head), Passed),
         (
             "an answer split over packets",
-            vec![Trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec(), 2), Hold],
+            vec![Trickle(vec!["HTT", "P/1.1 20", "0 OK\r", "\nContent-Leng", "th: 2\r\n\r", "\no", "k"], 5), Hold],
             Passed,
         ),
         (
@@ -94,7 +94,7 @@ async fn every_misbehaviour_gets_its_class_within_the_deadline() {
         ("a body without an end that stalls", hold_after("HTTP/1.1 200 OK\r\n\r\nok"), BadBody),
         (
             "a body of one byte at a time",
-            vec![send("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"), Trickle(vec![b'a'; 99], 300)],
+            vec![send("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n"), Trickle(vec!["a"; 99], 300)],
             BadBody,
         ),
         ("less than the declared length", vec![send("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok")], BadBody),
@@ -116,7 +116,7 @@ async fn every_misbehaviour_gets_its_class_within_the_deadline() {
         ("an empty answer", vec![], NoResponse),
         ("a head that stalls", hold_after("HTTP/1.1 200 OK\r\nContent-"), NoResponse),
         ("a head that breaks off", vec![send("HTTP/1.1 200 OK\r\n")], NoResponse),
-        ("a head of one byte at a time", vec![Trickle(b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), 300)], NoResponse),
+        ("a head of one byte at a time", vec![Trickle(vec!["H", "T", "T", "P", "/", "1"], 300)], NoResponse),
         ("a header of 10 MB", vec![send(huge_header), Hold], NoResponse),
         ("a header for ever", vec![send("HTTP/1.1 200 OK\r\nX: "), SendForever(b"a")], NoResponse),
         ("a thousand headers", hold_after(&many_headers), NoResponse),
@@ -220,15 +220,18 @@ async fn go_through(mut stream: TcpStream, steps: Vec<Step>) -> io::Result<()> {
     for step in steps {
         match step {
             Step::Send(bytes) => stream.write_all(&bytes).await?,
-            Step::Trickle(bytes, pause) => {
-                for byte in bytes {
-                    stream.write_all(&[byte]).await?;
+            Step::Trickle(pieces, pause) => {
+                for piece in pieces {
+                    stream.write_all(piece.as_bytes()).await?;
                     tokio::time::sleep(Duration::from_millis(pause)).await;
                 }
             }
-            Step::SendForever(bytes) => loop {
-                stream.write_all(bytes).await?;
-            },
+            Step::SendForever(bytes) => {
+                let many = bytes.repeat(4096 / bytes.len());
+                loop {
+                    stream.write_all(&many).await?;
+                }
+            }
             Step::HalfClose => stream.shutdown().await?,
             Step::Hold => {
                 stream.read_to_end(&mut Vec::new()).await?;
