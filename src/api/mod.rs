@@ -1,1 +1,40 @@
-//! TBD
+//! The Kubernetes vocabulary: what a user writes, what the status says, and how both become engine terms.
+//!
+//! ```text
+//! ProbePolicySpec --parse()--> ParsedPolicy { engine::Policy, selector, what each rule asks }
+//!        ^                          every check is told twice, here and to the API server: checks
+//!        |
+//! manifest (a file, by yaml)  or  the API server (by crd)
+//! ```
+
+mod checks;
+pub mod conditions;
+mod convert;
+mod crd;
+mod duration;
+mod manifest;
+mod names;
+mod port;
+mod seat;
+mod selector;
+mod spec;
+mod status;
+mod verdict;
+pub mod yaml;
+
+pub use convert::{Ask, Handler, ParsedPolicy, SpecError};
+pub use crd::{crd, crd_yaml};
+pub use duration::{Duration, InvalidDuration};
+pub use manifest::read_policies;
+pub use names::{ALIGNED_TO, CONTROLLER, GATE, InvalidTime, VERDICT, aligned_to};
+pub use port::Port;
+pub use seat::{InvalidSeat, SeatName};
+pub use selector::{Operator, Requirement, Selector};
+pub use spec::{
+    BackoffSpec, HttpGet, Method, ModeSpec, PoolSpec, ProbePolicy, ProbePolicySpec, RestartSpec, RuleSpec, TcpSocket,
+    Through,
+};
+pub use status::{
+    IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,
+};
+pub use verdict::{InvalidVerdict, VerdictAnnotation};

@@ -1,0 +1,206 @@
+//! Every check on a policy, told twice: to the API server in CEL, and here in Rust. Both refuse with the same
+//! sentence; `tests/crd_server.rs` holds them together on a real API server.
+
+use std::fmt::Display;
+use std::num::NonZeroU32;
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::core::Rule;
+
+use super::convert::SpecError;
+use super::duration::duration_pattern;
+use super::spec::{BackoffSpec, HandlerSpec, RuleSpec};
+use super::{Duration, Port, Requirement, Selector, selector};
+use crate::engine::{Amount, Span};
+
+/// One check: what makes a `T` acceptable, and the `P` that it then is.
+pub struct Check<T, P = ()> {
+    /// The condition for the API server, about `self`.
+    cel: &'static str,
+    /// The member of `self` that is to blame; empty if it is `self`.
+    member: &'static str,
+    /// What it must be, without its name.
+    sentence: &'static str,
+    /// The same condition here.
+    parse: fn(&T) -> Option<P>,
+}
+
+impl<T, P> Check<T, P> {
+    /// The check as it stands in the CRD.
+    pub fn rule(&self) -> Rule {
+        let rule = Rule::new(self.cel).message(self.sentence);
+        if self.member.is_empty() { rule } else { rule.field_path(self.member) }
+    }
+
+    /// What the value at `path` is, or why it is refused.
+    pub fn parse(&self, path: impl Display, value: &T) -> Result<P, SpecError> {
+        (self.parse)(value)
+            .ok_or_else(|| SpecError { path: format!("{path}{}", self.member), sentence: self.sentence.to_owned() })
+    }
+}
+
+/// A malformed duration is refused by a rule of its own, so this one lets it pass.
+macro_rules! from_to {
+    ($min:literal, $max:literal) => {
+        concat!(
+            "!self.matches(",
+            duration_pattern!(),
+            ") || ",
+            "(duration(self) >= duration('",
+            $min,
+            "') && duration(self) <= duration('",
+            $max,
+            "'))"
+        )
+    };
+}
+
+const DAY: Span = Span::from_secs(86_400);
+
+/// Period and timeout.
+pub const PERIOD: Check<Duration, Span> = Check {
+    cel: from_to!("10ms", "24h"),
+    member: "",
+    sentence: "must be from 10ms to 24h",
+    parse: |duration| within(*duration, Span::from_millis(10), DAY),
+};
+
+/// A wait that may be none.
+pub const DELAY: Check<Duration, Span> = Check {
+    cel: from_to!("0s", "24h"),
+    member: "",
+    sentence: "must be at most 24h",
+    parse: |duration| within(*duration, Span::ZERO, DAY),
+};
+
+/// A time that may not be none, on the scale of a restart.
+pub const SECONDS: Check<Duration, Span> = Check {
+    cel: from_to!("1s", "24h"),
+    member: "",
+    sentence: "must be from 1s to 24h",
+    parse: |duration| within(*duration, Span::from_secs(1), DAY),
+};
+
+/// Thresholds.
+pub const COUNT: Check<i32, NonZeroU32> = Check {
+    cel: "self >= 1 && self <= 10000",
+    member: "",
+    sentence: "must be from 1 to 10000",
+    parse: |count| u32::try_from(*count).ok().filter(|n| *n <= 10_000).and_then(NonZeroU32::new),
+};
+
+/// Startup and liveness, whose first pass decides.
+pub const PASSES_AT_ONCE: Check<RuleSpec> = Check {
+    cel: "self.successThreshold == 1",
+    member: ".successThreshold",
+    sentence: "must be 1 for a startup or liveness rule",
+    parse: |rule| (rule.success_threshold == 1).then_some(()),
+};
+
+/// Handlers.
+pub const ONE_HANDLER: Check<RuleSpec, HandlerSpec> = Check {
+    cel: "has(self.httpGet) != has(self.tcpSocket)",
+    member: "",
+    sentence: "must have exactly one handler: httpGet or tcpSocket",
+    parse: |rule| match (&rule.http_get, &rule.tcp_socket) {
+        (Some(http), None) => Some(HandlerSpec::Http(http.clone())),
+        (None, Some(tcp)) => Some(HandlerSpec::Tcp(tcp.clone())),
+        (Some(_), Some(_)) | (None, None) => None,
+    },
+};
+
+/// The port of a handler.
+pub const PORT: Check<IntOrString, Port> = Check {
+    cel: "type(self) == int ? self >= 1 && self <= 65535 : self.size() <= 15 && \
+          self.matches('^[a-z0-9]+(-[a-z0-9]+)*$') && self.matches('[a-z]')",
+    member: "",
+    sentence: "must be a port number from 1 to 65535, or a port name: at most 15 lower-case letters, digits and \
+               single hyphens, at least one letter",
+    parse: Port::parse,
+};
+
+/// The path of an HTTP request.
+pub const PATH: Check<String, String> = Check {
+    cel: r##"self.size() <= 1024 && self.matches('^/[!"$-~]*$')"##,
+    member: "",
+    sentence: "must start with / and hold at most 1024 visible ASCII characters other than # (percent-encode others)",
+    parse: |path| {
+        let allowed = |b: u8| b.is_ascii_graphic() && b != b'#';
+        (path.len() <= 1024 && path.starts_with('/') && path.bytes().all(allowed)).then(|| path.clone())
+    },
+};
+
+/// The name of a container.
+pub const CONTAINER: Check<String, String> = Check {
+    cel: "self.size() <= 63 && self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')",
+    member: "",
+    sentence: "must be a container's name: at most 63 lower-case letters, digits and hyphens, no hyphen at either end",
+    parse: |name| selector::is_dns_label(name).then(|| name.clone()),
+};
+
+/// How many restarts at once.
+pub const AMOUNT: Check<IntOrString, Amount> = Check {
+    cel: "type(self) == int ? self >= 1 && self <= 10000 : self.matches('^([1-9][0-9]?|100)%$')",
+    member: "",
+    sentence: "must be a number from 1 to 10000, or a percentage from 1% to 100% in quotes if need be",
+    parse: |amount| match amount {
+        IntOrString::Int(count) => u32::try_from(*count).ok().filter(|n| (1..=10_000).contains(n)).map(Amount::Count),
+        IntOrString::String(text) => {
+            let digits = text.strip_suffix('%').filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
+            let percent = digits.parse().ok().filter(|p| (1..=100).contains(p) && !digits.starts_with('0'))?;
+            Some(Amount::Percent(percent))
+        }
+    },
+};
+
+/// The backoff's first and longest wait.
+pub const GROWS: Check<BackoffSpec> = Check {
+    cel: concat!(
+        "!self.initial.matches(",
+        duration_pattern!(),
+        ") || !self.max.matches(",
+        duration_pattern!(),
+        ") || ",
+        "duration(self.initial) <= duration(self.max)"
+    ),
+    member: ".initial",
+    sentence: "must not be longer than max",
+    parse: |backoff| (backoff.initial <= backoff.max).then_some(()),
+};
+
+/// The backoff's memory.
+pub const OUTLASTS: Check<BackoffSpec> = Check {
+    cel: concat!(
+        "!self.resetAfter.matches(",
+        duration_pattern!(),
+        ") || !self.max.matches(",
+        duration_pattern!(),
+        ") || ",
+        "duration(self.resetAfter) > duration(self.max)"
+    ),
+    member: ".resetAfter",
+    sentence: "must be longer than max, or a seat that waits would be forgotten",
+    parse: |backoff| (backoff.reset_after > backoff.max).then_some(()),
+};
+
+/// The selector as a whole.
+pub const SELECTS: Check<Selector> = Check {
+    cel: "(has(self.matchLabels) && size(self.matchLabels) > 0) || \
+          (has(self.matchExpressions) && size(self.matchExpressions) > 0)",
+    member: "",
+    sentence: "must name a label: an empty selector would take every pod of the namespace",
+    parse: |selector| (!selector.is_empty()).then_some(()),
+};
+
+/// One expression of a selector.
+pub const VALUES: Check<Requirement> = Check {
+    cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
+    member: ".values",
+    sentence: "must be there for In and NotIn, and not for Exists and DoesNotExist",
+    parse: |requirement| (requirement.operator.takes_values() != requirement.values.is_empty()).then_some(()),
+};
+
+fn within(duration: Duration, min: Span, max: Span) -> Option<Span> {
+    let span = duration.span();
+    (min..=max).contains(&span).then_some(span)
+}

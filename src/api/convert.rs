@@ -1,0 +1,196 @@
+//! From what a user wrote to what the engine believes: parsed once, then free of contradictions.
+
+use std::fmt;
+
+use super::spec::{HandlerSpec, Method, ModeSpec, ProbePolicySpec, RestartSpec, RuleSpec, Through};
+use super::{Port, Selector, checks};
+use crate::engine::{
+    Backoff, Mode, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind,
+};
+
+/// A policy that makes sense.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParsedPolicy {
+    /// What the engine is told.
+    pub policy: Policy,
+    /// Which pods it is about; not empty.
+    pub selector: Selector,
+    /// What each rule asks, for whoever resolves it at a pod; there exactly where `policy` has a rule.
+    pub asks: PerRule<Option<Ask>>,
+}
+
+/// What a rule asks, and of which container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ask {
+    /// How it asks.
+    pub handler: Handler,
+    /// The container that the user named, if any.
+    pub container: Option<String>,
+}
+
+/// How a rule asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Handler {
+    /// An HTTP GET request.
+    Http {
+        /// Where.
+        port: Port,
+        /// For what: path and query, as they go on the wire.
+        path: String,
+    },
+    /// A TCP connection.
+    Tcp {
+        /// Where.
+        port: Port,
+    },
+}
+
+/// A policy is refused. Offline and by the API server with the same sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{path}: {sentence}")]
+pub struct SpecError {
+    /// The field, from the object's root, such as `spec.liveness.period`.
+    pub path: String,
+    /// What it must be, without its name.
+    pub sentence: String,
+}
+
+impl ProbePolicySpec {
+    /// What the spec means, for an object of that generation whose attempts fall on that phase.
+    pub fn parse(&self, generation: i64, phase: Phase) -> Result<ParsedPolicy, SpecError> {
+        checks::SELECTS.parse("spec.selector", &self.selector)?;
+        for (index, requirement) in self.selector.match_expressions.iter().enumerate() {
+            checks::VALUES.parse(format_args!("spec.selector.matchExpressions[{index}]"), requirement)?;
+        }
+        let mut rules = PerRule::default();
+        let mut asks = PerRule::default();
+        for kind in RuleKind::ALL {
+            if let Some(spec) = self.rule(kind) {
+                let (rule, ask) = parse_rule(kind, spec)?;
+                rules[kind] = Some(rule);
+                asks[kind] = Some(ask);
+            }
+        }
+        let policy = Policy {
+            generation,
+            mode: self.mode.into(),
+            rules,
+            restart: parse_restart(&self.restart)?,
+            pool: self.pool.through.into(),
+            phase,
+        };
+        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks })
+    }
+
+    fn rule(&self, kind: RuleKind) -> Option<&RuleSpec> {
+        match kind {
+            RuleKind::Startup => self.startup.as_ref(),
+            RuleKind::Liveness => self.liveness.as_ref(),
+            RuleKind::Readiness => self.readiness.as_ref(),
+        }
+    }
+}
+
+fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError> {
+    let at = format!("spec.{kind}");
+    let ask = parse_ask(&at, spec)?;
+    let rule = Rule {
+        question: ask.question(),
+        period: checks::PERIOD.parse(format_args!("{at}.period"), &spec.period)?,
+        timeout: checks::PERIOD.parse(format_args!("{at}.timeout"), &spec.timeout)?,
+        initial_delay: checks::DELAY.parse(format_args!("{at}.initialDelay"), &spec.initial_delay)?,
+        failure_threshold: checks::COUNT.parse(format_args!("{at}.failureThreshold"), &spec.failure_threshold)?,
+        success_threshold: checks::COUNT.parse(format_args!("{at}.successThreshold"), &spec.success_threshold)?,
+    };
+    match kind {
+        RuleKind::Startup | RuleKind::Liveness => checks::PASSES_AT_ONCE.parse(&at, spec)?,
+        RuleKind::Readiness => {}
+    }
+    Ok((rule, ask))
+}
+
+fn parse_ask(at: &str, spec: &RuleSpec) -> Result<Ask, SpecError> {
+    let handler = match checks::ONE_HANDLER.parse(at, spec)? {
+        HandlerSpec::Http(http) => Handler::Http {
+            port: checks::PORT.parse(format_args!("{at}.httpGet.port"), &http.port)?,
+            path: checks::PATH.parse(format_args!("{at}.httpGet.path"), &http.path)?,
+        },
+        HandlerSpec::Tcp(tcp) => {
+            Handler::Tcp { port: checks::PORT.parse(format_args!("{at}.tcpSocket.port"), &tcp.port)? }
+        }
+    };
+    let container = match &spec.container {
+        Some(name) => Some(checks::CONTAINER.parse(format_args!("{at}.container"), name)?),
+        None => None,
+    };
+    Ok(Ask { handler, container })
+}
+
+fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
+    let backoff = Backoff {
+        initial: checks::DELAY.parse("spec.restart.backoff.initial", &spec.backoff.initial)?,
+        max: checks::DELAY.parse("spec.restart.backoff.max", &spec.backoff.max)?,
+        reset_after: checks::SECONDS.parse("spec.restart.backoff.resetAfter", &spec.backoff.reset_after)?,
+    };
+    checks::GROWS.parse("spec.restart.backoff", &spec.backoff)?;
+    checks::OUTLASTS.parse("spec.restart.backoff", &spec.backoff)?;
+    Ok(RestartSettings {
+        method: spec.method.into(),
+        max_concurrent: checks::AMOUNT.parse("spec.restart.maxConcurrent", &spec.max_concurrent)?,
+        backoff,
+        grace_period: checks::SECONDS.parse("spec.restart.gracePeriod", &spec.grace_period)?,
+        deadline: checks::SECONDS.parse("spec.restart.deadline", &spec.deadline)?,
+        loop_after: checks::COUNT.parse("spec.restart.loopAfter", &spec.loop_after)?,
+    })
+}
+
+impl Ask {
+    /// The number that stands for it, the same in every process and version: 64-bit FNV-1a over its text.
+    pub fn question(&self) -> Question {
+        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+        const PRIME: u64 = 0x0000_0100_0000_01b3;
+        Question(self.to_string().bytes().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)))
+    }
+}
+
+/// One line that differs for every two asks that differ: no part can hold a blank.
+impl fmt::Display for Ask {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.handler {
+            Handler::Http { port, path } => write!(f, "httpGet {port} {path}")?,
+            Handler::Tcp { port } => write!(f, "tcpSocket {port}")?,
+        }
+        match &self.container {
+            Some(container) => write!(f, " of {container}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl From<ModeSpec> for Mode {
+    fn from(mode: ModeSpec) -> Self {
+        match mode {
+            ModeSpec::Observe => Self::Observe,
+            ModeSpec::Enforce => Self::Enforce,
+            ModeSpec::Paused => Self::Paused,
+        }
+    }
+}
+
+impl From<Method> for RestartMethod {
+    fn from(method: Method) -> Self {
+        match method {
+            Method::Evict => Self::Evict,
+            Method::Delete => Self::Delete,
+        }
+    }
+}
+
+impl From<Through> for Pool {
+    fn from(through: Through) -> Self {
+        match through {
+            Through::ReadinessGate => Self::ReadinessGate,
+            Through::None => Self::None,
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! What a user writes. Field by field with its default; what is refused stands in [`checks`].
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube::{CustomResource, KubeSchema};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::status::ProbePolicyStatus;
+use super::{Duration, Selector, checks};
+
+/// Probes for a set of pods: when to restart them, and when they get traffic.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
+#[kube(
+    group = "probepolicy.dev",
+    version = "v1alpha1",
+    kind = "ProbePolicy",
+    plural = "probepolicies",
+    shortname = "pp",
+    category = "all",
+    namespaced,
+    status = "ProbePolicyStatus",
+    derive = "PartialEq",
+    doc = "Probes for a set of pods: when to restart them, and when they get traffic.",
+    printcolumn(name = "Mode", type_ = "string", json_path = ".spec.mode"),
+    printcolumn(name = "Replicas", type_ = "integer", json_path = ".status.replicas"),
+    printcolumn(name = "In Pool", type_ = "integer", json_path = ".status.inPool"),
+    printcolumn(name = "Suspect", type_ = "integer", json_path = ".status.suspect"),
+    printcolumn(name = "Restarts", type_ = "integer", json_path = ".status.restarts.total"),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Accepted",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Accepted\")].status",
+        priority = 1
+    )
+)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(clippy::duplicated_attributes, reason = "several columns have the same type")]
+pub struct ProbePolicySpec {
+    /// Which pods of this namespace the policy is about, by their labels. Required; an empty selector is refused. If
+    /// several policies select a pod, the oldest keeps it.
+    pub selector: Selector,
+
+    /// Whether decisions are carried out. Observe: attempts are made and judged, nothing is restarted, gates are open.
+    /// Enforce: restarts and gates follow the rules. Paused: no attempts, gates stay as they are. Default Observe.
+    #[serde(default)]
+    pub mode: ModeSpec,
+
+    /// Has the replica finished starting? Until this rule passes, the other two wait and the gate is closed; at its
+    /// failure threshold the replica is restarted. Optional; without it a replica has started once any rule passes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = checks::PASSES_AT_ONCE.rule())]
+    pub startup: Option<RuleSpec>,
+
+    /// Does the process answer? At its failure threshold the replica is restarted. It should ask nothing that a
+    /// restart cannot heal. Optional; without it nothing is restarted once started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = checks::PASSES_AT_ONCE.rule())]
+    pub liveness: Option<RuleSpec>,
+
+    /// Should the replica get traffic? At its failure threshold the gate closes, at its success threshold it opens.
+    /// Never restarts. Optional; without it the gate opens once the replica has started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readiness: Option<RuleSpec>,
+
+    /// How restarts are done, and what holds them back.
+    #[serde(default)]
+    pub restart: RestartSpec,
+
+    /// How the pool is told which replicas are in it.
+    #[serde(default)]
+    pub pool: PoolSpec,
+}
+
+/// Whether decisions are carried out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum ModeSpec {
+    /// Attempts are made and judged, nothing is restarted, gates are open.
+    #[default]
+    Observe,
+    /// Restarts and gates follow the rules.
+    Enforce,
+    /// No attempts; gates stay as they are.
+    Paused,
+}
+
+/// One rule: what it asks, how often, and how many answers make a verdict.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[x_kube(validation = checks::ONE_HANDLER.rule())]
+pub struct RuleSpec {
+    /// Ask with an HTTP GET request. A status from 200 to 399 with its whole body passes; redirects are not followed.
+    /// Either this or tcpSocket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http_get: Option<HttpGet>,
+
+    /// Ask by opening a TCP connection. One that is accepted passes. Either this or httpGet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_socket: Option<TcpSocket>,
+
+    /// From one attempt to the next: a duration from 10ms to 24h. Default 10s.
+    #[serde(default = "default::period")]
+    #[x_kube(validation = checks::PERIOD.rule())]
+    pub period: Duration,
+
+    /// How long an attempt may take in all: a duration from 10ms to 24h. One longer than the period stretches the
+    /// period. Default 3s.
+    #[serde(default = "default::timeout")]
+    #[x_kube(validation = checks::PERIOD.rule())]
+    pub timeout: Duration,
+
+    /// From the container's start to the first attempt: a duration of at most 24h. Default 0s.
+    #[serde(default = "default::none")]
+    #[x_kube(validation = checks::DELAY.rule())]
+    pub initial_delay: Duration,
+
+    /// Failures in a row that make the rule fail, from 1 to 10000. Default 3.
+    #[serde(default = "default::three")]
+    #[x_kube(validation = checks::COUNT.rule())]
+    pub failure_threshold: i32,
+
+    /// Passes in a row that make the rule pass again, from 1 to 10000; only 1 for startup and liveness. Default 1.
+    #[serde(default = "default::one")]
+    #[x_kube(validation = checks::COUNT.rule())]
+    pub success_threshold: i32,
+
+    /// The container that is asked and whose restarts count, by its name. Default: the one that declares the named
+    /// port, else the only one, else the one of the annotation kubectl.kubernetes.io/default-container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    #[x_kube(validation = checks::CONTAINER.rule())]
+    pub container: Option<String>,
+}
+
+/// An HTTP GET request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HttpGet {
+    /// The pod's port: a number from 1 to 65535, or the name of a port that the container declares.
+    #[schemars(length(max = 15))]
+    #[x_kube(validation = checks::PORT.rule())]
+    pub port: IntOrString,
+
+    /// The path that is requested, with its query: starts with /, visible ASCII characters only. Default /.
+    #[serde(default = "default::path")]
+    #[schemars(length(max = 1024))]
+    #[x_kube(validation = checks::PATH.rule())]
+    pub path: String,
+}
+
+/// A TCP connection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TcpSocket {
+    /// The pod's port: a number from 1 to 65535, or the name of a port that the container declares.
+    #[schemars(length(max = 15))]
+    #[x_kube(validation = checks::PORT.rule())]
+    pub port: IntOrString,
+}
+
+/// The one handler of a rule.
+pub(super) enum HandlerSpec {
+    Http(HttpGet),
+    Tcp(TcpSocket),
+}
+
+/// How restarts are done, and what holds them back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RestartSpec {
+    /// By what means. Evict asks the disruption budgets; a refusal waits. Delete does not ask them. Default Evict.
+    #[serde(default)]
+    pub method: Method,
+
+    /// Replicas that may be in a restart at once, counted until they are judged well again: a number from 1 to 10000, or
+    /// a percentage from 1% to 100% of the replicas that the owner wants (rounded down, at least one). Default 1.
+    #[serde(default = "default::max_concurrent")]
+    #[schemars(length(max = 4))]
+    #[x_kube(validation = checks::AMOUNT.rule())]
+    pub max_concurrent: IntOrString,
+
+    /// How long a seat waits between its restarts.
+    #[serde(default)]
+    pub backoff: BackoffSpec,
+
+    /// What a replica that is restarted gets to end, instead of the pod's own grace period: a duration from 1s to 24h,
+    /// rounded up to whole seconds. Default 10s.
+    #[serde(default = "default::grace_period")]
+    #[x_kube(validation = checks::SECONDS.rule())]
+    pub grace_period: Duration,
+
+    /// How long a restarted seat may take until it is judged well: a duration from 1s to 24h. Past it the restart counts
+    /// as futile. Default 10m.
+    #[serde(default = "default::deadline")]
+    #[x_kube(validation = checks::SECONDS.rule())]
+    pub deadline: Duration,
+
+    /// Restarts of one seat, none of them forgotten, that make a loop: from 1 to 10000. Default 3.
+    #[serde(default = "default::three")]
+    #[x_kube(validation = checks::COUNT.rule())]
+    pub loop_after: i32,
+}
+
+/// By what means a replica is restarted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum Method {
+    /// Asks the disruption budgets; a refusal waits.
+    #[default]
+    Evict,
+    /// Does not ask them.
+    Delete,
+}
+
+/// How long a seat waits between its restarts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[x_kube(validation = checks::GROWS.rule(), validation = checks::OUTLASTS.rule())]
+pub struct BackoffSpec {
+    /// The wait after the first restart, doubled with each further one: a duration up to max. 0s switches the backoff
+    /// off. Default 10s.
+    #[serde(default = "default::backoff_initial")]
+    #[x_kube(validation = checks::DELAY.rule())]
+    pub initial: Duration,
+
+    /// The longest wait: a duration of at most 24h. Default 5m.
+    #[serde(default = "default::backoff_max")]
+    #[x_kube(validation = checks::DELAY.rule())]
+    pub max: Duration,
+
+    /// Without a restart for so long, the seat's restarts are forgotten: a duration longer than max, from 1s to 24h.
+    /// Default 10m.
+    #[serde(default = "default::backoff_reset_after")]
+    #[x_kube(validation = checks::SECONDS.rule())]
+    pub reset_after: Duration,
+}
+
+/// How the pool is told which replicas are in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PoolSpec {
+    /// By what means. ReadinessGate: the pod condition probepolicy.dev/ready, for pods that name it as a readiness gate.
+    /// None: the policy only restarts. Default ReadinessGate.
+    #[serde(default)]
+    pub through: Through,
+}
+
+/// By what means the pool is told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum Through {
+    /// By the pod condition, for pods that name it as a readiness gate.
+    #[default]
+    ReadinessGate,
+    /// Not at all.
+    None,
+}
+
+impl Default for RestartSpec {
+    fn default() -> Self {
+        Self {
+            method: Method::default(),
+            max_concurrent: default::max_concurrent(),
+            backoff: BackoffSpec::default(),
+            grace_period: default::grace_period(),
+            deadline: default::deadline(),
+            loop_after: default::three(),
+        }
+    }
+}
+
+impl Default for BackoffSpec {
+    fn default() -> Self {
+        Self {
+            initial: default::backoff_initial(),
+            max: default::backoff_max(),
+            reset_after: default::backoff_reset_after(),
+        }
+    }
+}
+
+mod default {
+    use super::{Duration, IntOrString};
+
+    pub fn period() -> Duration {
+        Duration::from_secs(10)
+    }
+
+    pub fn timeout() -> Duration {
+        Duration::from_secs(3)
+    }
+
+    pub fn none() -> Duration {
+        Duration::from_secs(0)
+    }
+
+    pub fn three() -> i32 {
+        3
+    }
+
+    pub fn one() -> i32 {
+        1
+    }
+
+    pub fn path() -> String {
+        "/".to_owned()
+    }
+
+    pub fn max_concurrent() -> IntOrString {
+        IntOrString::Int(1)
+    }
+
+    pub fn grace_period() -> Duration {
+        Duration::from_secs(10)
+    }
+
+    pub fn deadline() -> Duration {
+        Duration::from_secs(600)
+    }
+
+    pub fn backoff_initial() -> Duration {
+        Duration::from_secs(10)
+    }
+
+    pub fn backoff_max() -> Duration {
+        Duration::from_secs(300)
+    }
+
+    pub fn backoff_reset_after() -> Duration {
+        Duration::from_secs(600)
+    }
+}

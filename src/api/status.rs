@@ -1,0 +1,244 @@
+//! What the status of a policy says. All of it is written by the controller, by server-side apply.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime};
+use kube::KubeSchema;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::SeatName;
+use crate::engine::RuleKind;
+
+/// What is believed of the policy and its replicas.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProbePolicyStatus {
+    /// The generation of the spec that this status speaks of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// Live replicas that the policy keeps. Terminating ones are in none of the counts.
+    #[serde(default)]
+    pub replicas: u32,
+
+    /// Of the replicas, those that have not finished starting.
+    #[serde(default)]
+    pub starting: u32,
+
+    /// Of the replicas, those whose pod is Ready.
+    #[serde(default)]
+    pub in_pool: u32,
+
+    /// Of the replicas, those with a rule whose latest attempt failed.
+    #[serde(default)]
+    pub suspect: u32,
+
+    /// Of the replicas, those with a rule at its failure threshold.
+    #[serde(default)]
+    pub failing: u32,
+
+    /// The restarts that this policy ordered.
+    #[serde(default)]
+    pub restarts: RestartCounts,
+
+    /// What can be said of each rule as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
+    pub rules: Vec<RuleStatus>,
+
+    /// The seats that remember a restart. A controller that starts resumes from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub seats: Vec<SeatStatus>,
+
+    /// Replicas without the readiness gate although the policy wants one, and what to do: the first 20 by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub ungated: Vec<PodNote>,
+
+    /// How many replicas have no readiness gate although the policy wants one.
+    #[serde(default)]
+    pub ungated_count: u32,
+
+    /// What is true of the policy as a whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
+    pub conditions: Vec<Condition>,
+
+    /// The latest 20 transitions of its replicas, newest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub transitions: Vec<TransitionStatus>,
+}
+
+/// Restarts that a policy ordered, since it exists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RestartCounts {
+    /// All of them.
+    #[serde(default)]
+    pub total: u32,
+
+    /// Of all, those of replicas that had not finished starting.
+    #[serde(default)]
+    pub in_startup: u32,
+
+    /// Of all, those after which the seat was not judged well within the deadline.
+    #[serde(default)]
+    pub futile: u32,
+
+    /// Seats that are in a loop now.
+    #[serde(default)]
+    pub in_loop: u32,
+}
+
+/// What can be said of a rule as a whole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RuleStatus {
+    /// The rule's name: startup, liveness or readiness.
+    pub name: RuleName,
+
+    /// Whether any replica has passed it under its present question. Until then it restarts nothing and ejects nothing.
+    pub ever_passed: bool,
+
+    /// What the rule asks, as 16 hexadecimal digits: the same as long as handler and container are the same.
+    pub question: String,
+}
+
+/// A rule's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum RuleName {
+    /// The startup rule.
+    Startup,
+    /// The liveness rule.
+    Liveness,
+    /// The readiness rule.
+    Readiness,
+}
+
+/// What a seat remembers of its restarts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatStatus {
+    /// Which seat of its owner: ordinal/N (StatefulSet), node/NAME (DaemonSet) or nth/N (by age of the vacancy).
+    pub name: SeatName,
+
+    /// What creates the seat's pods, as kind/name, such as ReplicaSet/web-5f7d.
+    pub owner: String,
+
+    /// The owner's UID.
+    #[serde(rename = "ownerUID")]
+    pub owner_uid: String,
+
+    /// The pod that sits there now, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<String>,
+
+    /// The UID of the pod that sits there now.
+    #[serde(default, rename = "podUID", skip_serializing_if = "Option::is_none")]
+    pub pod_uid: Option<String>,
+
+    /// Restarts of the seat that this policy ordered and that are not forgotten.
+    #[serde(default)]
+    pub restarts: u32,
+
+    /// Restarts of the seat by others, such as the kubelet, that are not forgotten.
+    #[serde(default)]
+    pub foreign: u32,
+
+    /// When the last of these restarts was ordered or seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_restart: Option<MicroTime>,
+
+    /// Whether they make a loop.
+    #[serde(default)]
+    pub in_loop: bool,
+
+    /// The restart that is under way: written before it is carried out, removed when the seat is judged well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<IntentStatus>,
+}
+
+/// A restart that was decided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IntentStatus {
+    /// The pod that is restarted, by name.
+    pub pod: String,
+
+    /// Its UID.
+    #[serde(rename = "podUID")]
+    pub pod_uid: String,
+
+    /// The rule that wants it.
+    pub rule: RuleName,
+
+    /// When it was decided.
+    pub time: MicroTime,
+}
+
+/// What is to be said of a pod.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PodNote {
+    /// The pod's name.
+    pub pod: String,
+
+    /// What is to be said, and what to do about it.
+    pub message: String,
+}
+
+/// One transition of a replica.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TransitionStatus {
+    /// The pod's name.
+    pub pod: String,
+
+    /// What changed, such as Admitted, Ejected or Restarted.
+    pub kind: String,
+
+    /// Why, in a word.
+    pub reason: String,
+
+    /// Why, in a sentence.
+    pub message: String,
+
+    /// When it was decided.
+    pub decided: MicroTime,
+
+    /// When the API server acknowledged it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub published: Option<MicroTime>,
+
+    /// When it took effect: the pod's Ready condition followed the gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective: Option<MicroTime>,
+}
+
+impl ProbePolicyStatus {
+    /// The most entries that `ungated` and `transitions` each hold.
+    pub const LIST_LIMIT: usize = 20;
+}
+
+impl From<RuleKind> for RuleName {
+    fn from(kind: RuleKind) -> Self {
+        match kind {
+            RuleKind::Startup => Self::Startup,
+            RuleKind::Liveness => Self::Liveness,
+            RuleKind::Readiness => Self::Readiness,
+        }
+    }
+}
+
+impl From<RuleName> for RuleKind {
+    fn from(name: RuleName) -> Self {
+        match name {
+            RuleName::Startup => Self::Startup,
+            RuleName::Liveness => Self::Liveness,
+            RuleName::Readiness => Self::Readiness,
+        }
+    }
+}
