@@ -11,10 +11,12 @@ check:
 test:
     cargo test
 
-# Write the generated CRD again
+# Write the generated files again
 crds:
-    cargo run -- crd > crds/probepolicies.yaml
-    cp crds/probepolicies.yaml deploy/01-crd.yaml
+    cargo run -- crd > target/crd.yaml
+    cp target/crd.yaml crds/probepolicies.yaml
+    cp target/crd.yaml deploy/01-crd.yaml
+    BLESS=1 cargo test --test deploy
 
 # Both images as archives, without a container engine
 image:
