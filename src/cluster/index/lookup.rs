@@ -1,0 +1,90 @@
+//! What executors ask the index: the names behind the engine's keys, and where attempts go.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use super::Index;
+use crate::api::{Handler, SeatName};
+use crate::cluster::records::{OwnerRecord, PodRecord, PolicyRecord};
+use crate::cluster::target;
+use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RuleKind, SeatKey, Slot};
+
+impl Index {
+    /// The pod behind a key, as long as it exists.
+    pub fn pod(&self, replica: ReplicaKey) -> Option<&PodRecord> {
+        self.replicas.get(replica).and_then(|name| self.pods.get(name)).map(|pod| &pod.record)
+    }
+
+    /// The ID of the container that is this incarnation; `None` once another has taken its place, and before the
+    /// kubelet has named it.
+    pub fn container_id(&self, replica: ReplicaKey, incarnation: Incarnation) -> Option<&str> {
+        let pod = self.pods.get(self.replicas.get(replica)?)?;
+        let at = pod.incarnations.iter().position(|&current| current == incarnation)?;
+        pod.record.containers.get(at)?.id.as_deref()
+    }
+
+    /// Where an attempt of a rule goes now, and what it asks there; `None` if the pod has no address or no such target.
+    pub fn attempt_target(
+        &self,
+        replica: ReplicaKey,
+        policy: PolicyKey,
+        rule: RuleKind,
+    ) -> Option<(SocketAddr, &Handler)> {
+        let pod = self.pod(replica)?;
+        let ask = self.policies.asks(policy)?[rule].as_ref()?;
+        let (_, port) = target::resolve(pod, ask).ok()?;
+        Some((SocketAddr::new(pod.ip?, port), &ask.handler))
+    }
+
+    /// A policy's object as last seen.
+    pub fn policy(&self, policy: PolicyKey) -> Option<&PolicyRecord> {
+        self.policies.get(policy)
+    }
+
+    /// Every policy's object, in the order of the keys.
+    pub fn policies(&self) -> impl Iterator<Item = (PolicyKey, &PolicyRecord)> {
+        self.policies.iter()
+    }
+
+    /// The pods that a policy selects but an older one keeps, by the policy that keeps them.
+    pub fn lost(&self, policy: PolicyKey) -> BTreeMap<PolicyKey, Vec<ReplicaKey>> {
+        let mut lost: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for (replica, name) in self.replicas.iter() {
+            if let Some(pod) = self.pods.get(name)
+                && let Some(keeper) = pod.policy().filter(|&keeper| keeper != policy)
+                && self.policies.selects(policy, &pod.record)
+            {
+                lost.entry(keeper).or_default().push(replica);
+            }
+        }
+        lost
+    }
+
+    /// An owner as last seen, also after it is gone.
+    pub fn owner(&self, owner: OwnerKey) -> Option<&OwnerRecord> {
+        self.owners.get(owner)
+    }
+
+    /// A node's name.
+    pub fn node(&self, node: NodeKey) -> Option<&str> {
+        self.nodes.name(node)
+    }
+
+    /// A seat's name in the status.
+    pub fn seat_name(&self, seat: SeatKey) -> Option<SeatName> {
+        match seat.slot {
+            Slot::Ordinal(ordinal) => Some(SeatName::Ordinal(ordinal)),
+            Slot::Node(node) => self.nodes.name(node).map(|name| SeatName::Node(name.to_owned())),
+            Slot::Nth(n) => Some(SeatName::Nth(n)),
+        }
+    }
+
+    /// A seat's name for people: `web-3`, `node-a`, `#2`.
+    pub fn seat_label(&self, seat: SeatKey) -> Option<String> {
+        match seat.slot {
+            Slot::Ordinal(ordinal) => self.owner(seat.owner).map(|owner| format!("{}-{ordinal}", owner.name.name)),
+            Slot::Node(node) => self.nodes.name(node).map(str::to_owned),
+            Slot::Nth(n) => Some(format!("#{n}")),
+        }
+    }
+}

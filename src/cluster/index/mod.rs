@@ -1,0 +1,259 @@
+//! What is known of the cluster, by name, and what of it the engine has been told.
+
+mod lookup;
+mod owners;
+mod pods;
+mod policies;
+mod replay;
+mod slab;
+
+use std::collections::BTreeMap;
+
+use super::listing::{Fact, Listed, Listing};
+use super::records::{NodeRecord, ObjectName, OwnerRecord, PodRecord, PolicyRecord, ResourceVersion, Uid};
+use super::{Scope, WatchEvent, WatchKind};
+use crate::engine::{Gate, GateSeen, Input, NodeState, Observation, ReplicaKey, Time};
+use owners::{Nodes, Owners};
+use pods::Pod;
+use policies::Policies;
+use slab::Slab;
+
+pub use super::listing::WatchHealth;
+
+/// What is known of the cluster. Pure: it is told what the watches delivered, and answers with the inputs that follow.
+#[derive(Debug)]
+pub struct Index {
+    pods: BTreeMap<ObjectName, Pod>,
+    replicas: Slab<ObjectName>,
+    policies: Policies,
+    owners: Owners,
+    nodes: Nodes,
+    pod_watch: Listing<PodRecord>,
+    policy_watch: Listing<PolicyRecord>,
+    node_watch: Listing<NodeRecord>,
+    owner_watches: BTreeMap<WatchKind, Listing<OwnerRecord>>,
+    watched: Vec<WatchKind>,
+}
+
+impl Index {
+    /// An index of nothing yet.
+    pub fn new(scope: &Scope) -> Self {
+        Self {
+            pods: BTreeMap::new(),
+            replicas: Slab::default(),
+            policies: Policies::default(),
+            owners: Owners::default(),
+            nodes: Nodes::new(match scope {
+                Scope::Cluster => NodeState::NotReady,
+                Scope::Namespace(_) => NodeState::Ready,
+            }),
+            pod_watch: Listing::default(),
+            policy_watch: Listing::default(),
+            node_watch: Listing::default(),
+            owner_watches: BTreeMap::new(),
+            watched: scope.watched(),
+        }
+    }
+
+    /// Takes in what a watch delivered, and says what the engine must hear of it: only what has changed. An engine
+    /// that begins later hears everything from [`Index::replay`], so what is returned before that may be dropped.
+    pub fn apply(&mut self, event: WatchEvent, now: Time) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        match event {
+            WatchEvent::Pods(change) => {
+                let known = || self.pods.keys().cloned().collect();
+                for fact in self.pod_watch.take(change, known, now) {
+                    match fact {
+                        Fact::Seen(record) => self.pod_seen(record, &mut inputs),
+                        Fact::Gone(name) => self.pod_gone(&name, &mut inputs),
+                    }
+                }
+            }
+            WatchEvent::Policies(change) => {
+                let known = || self.policies.iter().map(|(_, record)| record.name.clone()).collect();
+                for fact in self.policy_watch.take(change, known, now) {
+                    match fact {
+                        Fact::Seen(record) => self.policy_seen(record, &mut inputs),
+                        Fact::Gone(name) => self.policy_gone(&name, &mut inputs),
+                    }
+                }
+            }
+            WatchEvent::Nodes(change) => {
+                for fact in self.node_watch.take(change, || self.nodes.names(), now) {
+                    match fact {
+                        Fact::Seen(record) => self.nodes.seen(record, &mut inputs),
+                        Fact::Gone(name) => self.nodes.gone(&name, &mut inputs),
+                    }
+                }
+            }
+            WatchEvent::Owners(kind, change) => {
+                let watch = self.owner_watches.entry(kind).or_default();
+                for fact in watch.take(change, || self.owners.of_watch(kind), now) {
+                    match fact {
+                        Fact::Seen(record) => self.owners.seen(record, &mut inputs),
+                        Fact::Gone(uid) => self.owners.gone(&uid, &mut inputs),
+                    }
+                }
+            }
+        }
+        inputs
+    }
+
+    /// Our write of a pod's gate made `version` of the pod; `gate` is `None` if only the verdict was written. Older
+    /// events that are still on their way do not make the gate look unwritten.
+    pub fn wrote(&mut self, replica: ReplicaKey, version: ResourceVersion, gate: Option<Gate>) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        if let Some(name) = self.replicas.get(replica).cloned()
+            && let Some(pod) = self.pods.get_mut(&name)
+        {
+            pod.wrote(version, gate);
+            self.tell(&name, &mut inputs);
+        }
+        inputs
+    }
+
+    /// Whether the first list of every watch is complete, so that what is missing here is missing in the cluster.
+    pub fn is_synced(&self) -> bool {
+        self.watches().all(|(_, health)| health.listed)
+    }
+
+    /// Every watch, and how it fares.
+    pub fn watches(&self) -> impl Iterator<Item = (WatchKind, WatchHealth)> {
+        self.watched.iter().map(|&kind| {
+            let health = match kind {
+                WatchKind::Policies => Some(self.policy_watch.health()),
+                WatchKind::Pods => Some(self.pod_watch.health()),
+                WatchKind::Nodes => Some(self.node_watch.health()),
+                WatchKind::ReplicaSets
+                | WatchKind::StatefulSets
+                | WatchKind::DaemonSets
+                | WatchKind::ReplicationControllers => self.owner_watches.get(&kind).map(Listing::health),
+            };
+            (kind, health.cloned().unwrap_or_default())
+        })
+    }
+
+    fn pod_seen(&mut self, record: PodRecord, inputs: &mut Vec<Input>) {
+        let name = record.name.clone();
+        if self.pods.get(&name).is_some_and(|known| known.record.uid != record.uid) {
+            self.pod_gone(&name, inputs);
+        }
+        match self.pods.get_mut(&name) {
+            Some(pod) => pod.update(record),
+            None => {
+                self.pods.insert(name.clone(), Pod::new(record));
+            }
+        }
+        self.tell(&name, inputs);
+    }
+
+    fn pod_gone(&mut self, name: &ObjectName, inputs: &mut Vec<Input>) {
+        if let Some(replica) = self.pods.remove(name).and_then(|pod| pod.replica) {
+            self.replicas.remove(replica);
+            inputs.push(Input::ReplicaGone { replica });
+        }
+    }
+
+    fn policy_seen(&mut self, record: PolicyRecord, inputs: &mut Vec<Input>) {
+        let name = record.name.clone();
+        let known = self.policies.key(&name).and_then(|policy| self.policies.get(policy));
+        if known.is_some_and(|known| known.uid != record.uid) {
+            self.policy_gone(&name, inputs);
+        }
+        if self.policies.seen(record, inputs) {
+            self.tell_namespace(&name.namespace, inputs);
+        }
+    }
+
+    fn policy_gone(&mut self, name: &ObjectName, inputs: &mut Vec<Input>) {
+        if self.policies.gone(name, inputs) {
+            self.tell_namespace(&name.namespace, inputs);
+        }
+    }
+
+    fn tell_namespace(&mut self, namespace: &str, inputs: &mut Vec<Input>) {
+        for name in self.names_in(namespace) {
+            self.tell(&name, inputs);
+        }
+    }
+
+    fn names_in(&self, namespace: &str) -> Vec<ObjectName> {
+        let names = self.pods.range(ObjectName::new(namespace, "")..).map(|(name, _)| name);
+        names.take_while(|name| &*name.namespace == namespace).cloned().collect()
+    }
+
+    /// Tells the engine of a pod as it is now. It matters once a policy keeps it or it has our gate: a gate that no
+    /// policy would open is opened all the same.
+    fn tell(&mut self, name: &ObjectName, inputs: &mut Vec<Input>) {
+        let Some(pod) = self.pods.get_mut(name) else { return };
+        let policy = self.policies.keeper(&pod.record);
+        if pod.replica.is_none() && policy.is_none() && pod.record.gate == GateSeen::Ungated {
+            return;
+        }
+        let node = pod.record.node.as_deref().map(|node| self.nodes.key(node, inputs));
+        let Some(place) = pod.place(node) else { return };
+        let owner = pod.record.owner.as_ref().map(|owner| self.owners.key(owner, &name.namespace, inputs));
+        let replica = *pod.replica.get_or_insert_with(|| self.replicas.insert(name.clone()));
+        let seen = Observation {
+            policy,
+            owner,
+            place,
+            node,
+            lifecycle: pod.record.lifecycle,
+            ready: pod.record.ready,
+            gate: pod.record.gate,
+            targets: policy
+                .and_then(|policy| self.policies.asks(policy))
+                .map(|asks| pod.targets(asks))
+                .unwrap_or_default(),
+            spread: pods::spread(&pod.record.uid),
+            created: pod.record.created,
+        };
+        pod.tell(replica, seen, inputs);
+    }
+}
+
+impl Listed for PodRecord {
+    type Key = ObjectName;
+    type Order = ObjectName;
+    fn key(&self) -> ObjectName {
+        self.name.clone()
+    }
+    fn order(&self) -> ObjectName {
+        self.name.clone()
+    }
+}
+
+/// The oldest first: keys are handed out in that order.
+impl Listed for PolicyRecord {
+    type Key = ObjectName;
+    type Order = (Time, ObjectName);
+    fn key(&self) -> ObjectName {
+        self.name.clone()
+    }
+    fn order(&self) -> (Time, ObjectName) {
+        (self.created, self.name.clone())
+    }
+}
+
+impl Listed for NodeRecord {
+    type Key = Box<str>;
+    type Order = Box<str>;
+    fn key(&self) -> Box<str> {
+        self.name.clone()
+    }
+    fn order(&self) -> Box<str> {
+        self.name.clone()
+    }
+}
+
+impl Listed for OwnerRecord {
+    type Key = Uid;
+    type Order = ObjectName;
+    fn key(&self) -> Uid {
+        self.uid.clone()
+    }
+    fn order(&self) -> ObjectName {
+        self.name.clone()
+    }
+}

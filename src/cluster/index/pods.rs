@@ -1,0 +1,126 @@
+//! One pod, and what the engine has been told of it.
+
+use crate::api::Ask;
+use crate::cluster::records::{PodRecord, ResourceVersion, Uid};
+use crate::cluster::target;
+use crate::engine::{
+    Container, Gate, GateSeen, Incarnation, Input, NodeKey, Observation, PerRule, Place, PolicyKey, Remembered,
+    ReplicaKey, RuleKind, Slot, Target,
+};
+
+#[derive(Debug)]
+pub(super) struct Pod {
+    pub(super) record: PodRecord,
+    /// One for each container of the record; no two are ever equal within a pod.
+    pub(super) incarnations: Box<[Incarnation]>,
+    last_incarnation: u32,
+    /// Given when the pod first matters to the engine, kept until it is gone.
+    pub(super) replica: Option<ReplicaKey>,
+    written: Option<Written>,
+    told: Option<Box<Observation>>,
+}
+
+/// Our own write of the gate, until the watch has caught up with it.
+#[derive(Debug)]
+struct Written {
+    version: ResourceVersion,
+    gate: Option<Gate>,
+}
+
+impl Pod {
+    pub(super) fn new(record: PodRecord) -> Self {
+        let incarnations: Box<[_]> = (0..).map(Incarnation).zip(&record.containers).map(|(next, _)| next).collect();
+        let last_incarnation = u32::try_from(incarnations.len()).unwrap_or(u32::MAX);
+        Self { record, incarnations, last_incarnation, replica: None, written: None, told: None }
+    }
+
+    /// Takes in a later record of the same pod. A container's ID is kept while the status names none, and its
+    /// incarnation grows when the status names another.
+    pub(super) fn update(&mut self, mut record: PodRecord) {
+        let places = record.containers.iter_mut().zip(&mut self.record.containers).zip(&mut self.incarnations);
+        for ((new, old), incarnation) in places {
+            if new.id.is_none() {
+                new.id = old.id.take();
+            } else if old.id.is_some() && old.id != new.id {
+                *incarnation = Incarnation(self.last_incarnation);
+                self.last_incarnation += 1;
+            }
+        }
+        self.record = record;
+        self.settle();
+    }
+
+    /// Our own write made `version` of the pod, with the gate so.
+    pub(super) fn wrote(&mut self, version: ResourceVersion, gate: Option<Gate>) {
+        self.written = Some(Written { version, gate });
+        self.settle();
+    }
+
+    /// A record that is older than our own write shows the gate as it was before that write.
+    fn settle(&mut self) {
+        let Some(written) = &self.written else { return };
+        if !self.record.resource_version.is_before(&written.version) {
+            self.written = None;
+        } else if let (Some(gate), GateSeen::Unset | GateSeen::Set(_)) = (written.gate, self.record.gate) {
+            self.record.gate = GateSeen::Set(gate);
+        }
+    }
+
+    /// Tells the engine of the pod, if what it was told is no longer so.
+    pub(super) fn tell(&mut self, replica: ReplicaKey, seen: Observation, inputs: &mut Vec<Input>) {
+        if self.told.as_deref() != Some(&seen) {
+            self.told = Some(Box::new(seen.clone()));
+            inputs.push(Input::ReplicaSeen { replica, seen: Box::new(seen) });
+        }
+    }
+
+    pub(super) fn told(&self) -> Option<&Observation> {
+        self.told.as_deref()
+    }
+
+    pub(super) fn policy(&self) -> Option<PolicyKey> {
+        self.told()?.policy
+    }
+
+    /// What each rule would ask, by where the pod's containers are now.
+    pub(super) fn targets(&self, asks: &PerRule<Option<Ask>>) -> PerRule<Option<Target>> {
+        let target = |rule: RuleKind| asks[rule].as_ref().map(|ask| self.target(ask));
+        PerRule {
+            startup: target(RuleKind::Startup),
+            liveness: target(RuleKind::Liveness),
+            readiness: target(RuleKind::Readiness),
+        }
+    }
+
+    fn target(&self, ask: &Ask) -> Target {
+        let at = match target::resolve(&self.record, ask) {
+            Ok((at, _)) => at,
+            Err(problem) => return Target::Unusable(problem),
+        };
+        let container = &self.record.containers[at];
+        let verdict =
+            self.record.verdict.as_deref().filter(|verdict| {
+                verdict.container.is_some() && verdict.container.as_deref() == container.id.as_deref()
+            });
+        let remembered = verdict.map(|verdict| Remembered { started: verdict.started });
+        Target::Container(Container { incarnation: self.incarnations[at], state: container.state, remembered })
+    }
+
+    /// The pod's place under its owner; `None` while it is not known: a DaemonSet's pod before it is scheduled.
+    pub(super) fn place(&self, node: Option<NodeKey>) -> Option<Place> {
+        match self.record.owner.as_ref().map(|owner| &*owner.kind) {
+            Some("StatefulSet") => Some(self.ordinal().map_or(Place::Any, |n| Place::Fixed(Slot::Ordinal(n)))),
+            Some("DaemonSet") => node.map(|node| Place::Fixed(Slot::Node(node))),
+            Some(_) | None => Some(Place::Any),
+        }
+    }
+
+    fn ordinal(&self) -> Option<u32> {
+        self.record.name.name.rsplit_once('-')?.1.parse().ok()
+    }
+}
+
+/// Spreads replicas evenly and alike in every run: FNV-1a over the UID.
+pub(super) fn spread(uid: &Uid) -> u64 {
+    uid.0.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}

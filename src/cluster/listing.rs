@@ -1,0 +1,82 @@
+//! How the changes of one watch become facts, also across lists that begin anew.
+
+use std::collections::BTreeSet;
+
+use super::Change;
+use crate::engine::Time;
+
+/// What an object's record is told apart by, and the order in which a list is taken in.
+pub(super) trait Listed {
+    type Key: Ord;
+    type Order: Ord;
+    fn key(&self) -> Self::Key;
+    fn order(&self) -> Self::Order;
+}
+
+/// One watch as it stands.
+#[derive(Debug)]
+pub(super) struct Listing<R> {
+    /// The list that is being read: it replaces what is known once it is complete.
+    partial: Option<Vec<R>>,
+    health: WatchHealth,
+}
+
+/// How a watch fares.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WatchHealth {
+    /// Its first list is complete.
+    pub listed: bool,
+    /// When it last delivered anything; quiet kinds deliver nothing for hours.
+    pub last_event: Option<Time>,
+    /// The error it is trying to get over.
+    pub failure: Option<String>,
+}
+
+/// One thing learned of one object.
+#[derive(Debug)]
+pub(super) enum Fact<R: Listed> {
+    Seen(R),
+    Gone(R::Key),
+}
+
+impl<R: Listed> Listing<R> {
+    pub(super) fn health(&self) -> &WatchHealth {
+        &self.health
+    }
+
+    /// Takes a change in. A list says nothing before it is complete; then every known object that it does not
+    /// contain was deleted while nobody watched.
+    pub(super) fn take(&mut self, change: Change<R>, known: impl FnOnce() -> Vec<R::Key>, now: Time) -> Vec<Fact<R>> {
+        if let Change::Failed(error) = change {
+            self.health.failure = Some(error);
+            return Vec::new();
+        }
+        self.health.failure = None;
+        self.health.last_event = Some(now);
+        match change {
+            Change::ListBegan => self.partial = Some(Vec::new()),
+            Change::Listed(record) => self.partial.get_or_insert_default().push(record),
+            Change::ListEnded => {
+                self.health.listed = true;
+                return complete(self.partial.take().unwrap_or_default(), known());
+            }
+            Change::Applied(record) => return vec![Fact::Seen(record)],
+            Change::Deleted(record) => return vec![Fact::Gone(record.key())],
+            Change::Failed(_) => {}
+        }
+        Vec::new()
+    }
+}
+
+fn complete<R: Listed>(mut list: Vec<R>, known: Vec<R::Key>) -> Vec<Fact<R>> {
+    let listed: BTreeSet<R::Key> = list.iter().map(Listed::key).collect();
+    list.sort_by_cached_key(Listed::order);
+    let gone = known.into_iter().filter(|key| !listed.contains(key)).map(Fact::Gone);
+    gone.chain(list.into_iter().map(Fact::Seen)).collect()
+}
+
+impl<R> Default for Listing<R> {
+    fn default() -> Self {
+        Self { partial: None, health: WatchHealth::default() }
+    }
+}
