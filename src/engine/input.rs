@@ -302,7 +302,7 @@ pub struct SeatMemory {
 /// A restart that was decided and written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Intent {
-    /// Who is restarted; `None` if that replica is already gone.
+    /// Who is restarted; `None`, for an intent that was restored, if that replica is gone or being ended.
     pub replica: Option<ReplicaKey>,
     /// The rule that wants it.
     pub rule: RuleKind,

@@ -1,9 +1,14 @@
 //! What the engine holds at an instant, for status, metrics and people.
 
+use super::fleet::Fleet;
+use super::replica::Replica;
 use super::{
-    Gate, Incarnation, Lifecycle, Obstacle, PerRule, PolicyKey, Reason, ReplicaKey, RuleKind, SeatKey, SeatMemory,
-    TargetProblem, Time,
+    Gate, GateSeen, Lifecycle, Obstacle, PerRule, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind, SeatKey,
+    SeatMemory, TargetProblem, Time,
 };
+
+/// Our own errors in a row that are worth telling.
+const PERSISTENT: u32 = 3;
 
 /// What the engine holds of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +29,7 @@ pub struct PolicyReport {
     pub ungated: u32,
     /// Of those, closed at the API server for 5 s while the pool still takes them for ready.
     pub ejection_not_effective: u32,
-    /// Restarts carried out since this engine began.
+    /// Restarts carried out by this engine.
     pub restarts: u32,
     /// Of those, of replicas that had not finished starting.
     pub restarts_in_startup: u32,
@@ -77,12 +82,12 @@ pub struct ReplicaReport {
     pub state: ReplicaState,
     /// Where the gate should stand, and why; `None` where the engine leaves it alone.
     pub gate: Option<(Gate, Reason)>,
-    /// The verdict of each rule so far: the container, and the failures in a row.
-    pub streaks: PerRule<Option<(Incarnation, u32)>>,
+    /// Failures in a row, by rule that judges it.
+    pub streaks: PerRule<Option<u32>>,
     /// The restart that a rule wants, and what stands in its way.
     pub wants_restart: Option<(RuleKind, Option<Obstacle>)>,
-    /// When the next attempt is due.
-    pub next_attempt: Option<Time>,
+    /// When something is to be done for it next, and what.
+    pub next: Option<(Time, &'static str)>,
 }
 
 /// What a replica is held for. The metric `state` uses the same words.
@@ -104,6 +109,100 @@ pub enum ReplicaState {
     Restarting,
     /// It is being ended.
     Terminating,
+}
+
+/// Puts a policy's report together.
+pub(super) fn report<'a>(
+    policy: PolicyKey,
+    fleet: &Fleet,
+    members: impl Iterator<Item = &'a Replica>,
+    now: Time,
+) -> PolicyReport {
+    let spec = fleet.spec.as_ref();
+    let wants_gates = spec.is_some_and(|spec| spec.pool == Pool::ReadinessGate);
+    let mut report = PolicyReport {
+        generation: spec.map(|spec| spec.generation),
+        restarts: fleet.restarts.total,
+        restarts_in_startup: fleet.restarts.in_startup,
+        restarts_futile: fleet.restarts.futile,
+        in_loop: count(fleet.seats.values().filter(|seat| seat.in_loop)),
+        seats: fleet
+            .seats
+            .iter()
+            .map(|(seat, held)| SeatReport { seat: *seat, memory: held.memory, in_loop: held.in_loop })
+            .collect(),
+        ..PolicyReport::default()
+    };
+    for kind in RuleKind::ALL {
+        let known = spec.is_some_and(|spec| spec.rule(kind).is_some());
+        let rule = RuleReport { ever_passed: fleet.ever_passed[kind], ..RuleReport::default() };
+        report.rules[kind] = known.then_some(rule);
+    }
+    for replica in members {
+        let state = replica_state(fleet, replica);
+        if replica.seen.lifecycle == Lifecycle::Live {
+            report.count(replica, state, now);
+            report.ungated += u32::from(wants_gates && replica.seen.gate == GateSeen::Ungated);
+        }
+        report.replica_reports.push(ReplicaReport {
+            replica: replica.key,
+            policy: Some(policy),
+            seat: replica.seat(),
+            lifecycle: replica.seen.lifecycle,
+            state,
+            gate: replica.gate.held(),
+            streaks: PerRule {
+                startup: replica.judges.startup.as_ref().map(|judge| judge.fails),
+                liveness: replica.judges.liveness.as_ref().map(|judge| judge.fails),
+                readiness: replica.judges.readiness.as_ref().map(|judge| judge.fails),
+            },
+            wants_restart: fleet.wants(replica).map(|rule| (rule, replica.obstacle)),
+            next: replica.next_wake(),
+        });
+    }
+    report
+}
+
+impl PolicyReport {
+    fn count(&mut self, replica: &Replica, state: ReplicaState, now: Time) {
+        self.replicas += 1;
+        self.in_pool += u32::from(replica.seen.ready == Readiness::Ready);
+        self.ejection_not_effective += u32::from(replica.gate.is_ejection_not_effective(now));
+        match state {
+            ReplicaState::Down | ReplicaState::Starting => self.starting += 1,
+            ReplicaState::Suspect => self.suspect += 1,
+            ReplicaState::Failing | ReplicaState::Restarting => {
+                self.suspect += 1;
+                self.failing += 1;
+            }
+            ReplicaState::Unjudged | ReplicaState::Healthy | ReplicaState::Terminating => {}
+        }
+        for kind in RuleKind::ALL {
+            let Some(rule) = &mut self.rules[kind] else { continue };
+            if let Some(problem) = replica.problem(kind) {
+                rule.unusable = Some((rule.unusable.map_or(1, |(n, _)| n + 1), problem));
+            }
+            let errors = replica.judges[kind].as_ref().map_or(0, |judge| judge.prober_errors);
+            rule.prober_errors += u32::from(errors >= PERSISTENT);
+        }
+    }
+}
+
+fn replica_state(fleet: &Fleet, replica: &Replica) -> ReplicaState {
+    let restarting = |seat: SeatKey| {
+        let intent = fleet.seats.get(&seat).and_then(|seat| seat.memory.intent);
+        intent.is_some_and(|intent| intent.replica == Some(replica.key))
+    };
+    match replica.state(fleet.spec.as_ref()) {
+        ReplicaState::Failing | ReplicaState::Starting if replica.seat().is_some_and(restarting) => {
+            ReplicaState::Restarting
+        }
+        state => state,
+    }
+}
+
+fn count<T>(things: impl Iterator<Item = T>) -> u32 {
+    u32::try_from(things.count()).unwrap_or(u32::MAX)
 }
 
 impl ReplicaState {

@@ -1,0 +1,119 @@
+//! When the attempts of a rule fall due.
+
+use super::{Phase, Rule, RuleKind, Span, Time};
+
+/// The grid of instants that a rule's attempts fall on: every `period`, from `offset` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Grid {
+    period: u64,
+    offset: u64,
+    phase: Phase,
+}
+
+impl Grid {
+    /// The grid of `rule` for a replica with the stable number `spread`.
+    pub(super) fn new(phase: Phase, rule: &Rule, kind: RuleKind, spread: u64) -> Self {
+        let period = rule.period.as_nanos().max(1);
+        let offset = match phase {
+            Phase::Aligned { origin } => origin.as_nanos() % period,
+            Phase::Spread => mix(spread ^ kind as u64) % period,
+        };
+        Self { period, offset, phase }
+    }
+
+    /// When the first attempt is due on a container that may be asked from `since` on.
+    ///
+    /// Spread: exactly then; on a container that could have been asked for longer than a period, on the grid, so
+    /// that a controller that starts does not ask everybody at once.
+    pub(super) fn first(&self, since: Time, now: Time) -> Time {
+        match self.phase {
+            Phase::Aligned { .. } => self.at_or_after(since.max(now)),
+            Phase::Spread if now.since(since).as_nanos() >= self.period => self.at_or_after(now),
+            Phase::Spread => since.max(now),
+        }
+    }
+
+    /// When a rule that waited for startup is due after startup passed: spread at once, aligned on the next instant.
+    pub(super) fn after_startup(&self, since: Time, passed: Time) -> Time {
+        match self.phase {
+            Phase::Aligned { .. } => self.at_or_after(since).max(self.after(passed)),
+            Phase::Spread => since.max(passed),
+        }
+    }
+
+    /// When the attempt after the first is due. Moving onto the grid shortens no tolerance of a rule that restarts.
+    pub(super) fn second(&self, kind: RuleKind, now: Time) -> Time {
+        let earliest = match (self.phase, kind) {
+            (Phase::Aligned { .. }, _) => return self.after(now),
+            (Phase::Spread, RuleKind::Startup | RuleKind::Liveness) => self.period,
+            (Phase::Spread, RuleKind::Readiness) => self.period / 2,
+        };
+        self.at_or_after(now + Span::from_nanos(earliest))
+    }
+
+    /// The first instant of the grid after `now`; missed ones collapse.
+    pub(super) fn after(&self, now: Time) -> Time {
+        self.at_or_after(now + Span::from_nanos(1))
+    }
+
+    fn at_or_after(&self, time: Time) -> Time {
+        let past = (time.as_nanos() + (self.period - self.offset)) % self.period;
+        match past {
+            0 => time,
+            past => time + Span::from_nanos(self.period - past),
+        }
+    }
+}
+
+/// The finalizer of SplitMix64: every bit of the input moves every bit of the output.
+fn mix(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ (value >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::test_support::rule;
+    use super::*;
+
+    fn secs(n: u64) -> Time {
+        Time::ZERO + Span::from_secs(n)
+    }
+
+    #[test]
+    fn aligned_attempts_fall_on_multiples_of_the_period() {
+        let grid = Grid::new(Phase::Aligned { origin: secs(100) }, &rule(5, 3), RuleKind::Liveness, 7);
+        assert_eq!(grid.first(secs(120), secs(120)), secs(120));
+        assert_eq!(grid.first(secs(121), secs(121)), secs(125));
+        assert_eq!(grid.after(secs(120)), secs(125));
+        assert_eq!(grid.after_startup(secs(100), secs(125)), secs(130));
+    }
+
+    #[test]
+    fn a_spread_rule_asks_first_exactly_when_the_container_may_be_asked() {
+        let grid = Grid::new(Phase::Spread, &rule(5, 3), RuleKind::Liveness, 7);
+        assert_eq!(grid.first(secs(121), secs(120)), secs(121));
+        assert_eq!(grid.first(secs(119), secs(120)), secs(120));
+        assert_eq!(grid.after_startup(secs(100), secs(125)), secs(125));
+    }
+
+    proptest! {
+        #[test]
+        fn the_second_attempt_moves_by_less_than_a_period_and_the_rest_keep_it_exactly(
+            spread: u64, now in 0u64..1 << 60, period in 1u64..1 << 40, restarts: bool,
+        ) {
+            let kind = if restarts { RuleKind::Liveness } else { RuleKind::Readiness };
+            let mut rule = rule(1, 1);
+            rule.period = Span::from_nanos(period);
+            let grid = Grid::new(Phase::Spread, &rule, kind, spread);
+            let second = grid.second(kind, Time::from_nanos(now));
+            let waited = second.since(Time::from_nanos(now)).as_nanos();
+            prop_assert!(waited < 2 * period && (!restarts || waited >= period));
+            prop_assert_eq!(grid.after(second), second + rule.period);
+        }
+    }
+}
