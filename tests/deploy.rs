@@ -51,12 +51,13 @@ fn the_install_in_one_namespace_asks_for_the_same_rights_without_nodes() {
 
 #[test]
 fn the_install_in_one_namespace_runs_the_same_pods_under_another_account() {
-    let mut pod = find("deploy/namespaced/controller.yaml", "Deployment")["spec"].clone();
-    let container = "/template/spec/containers/0/args";
-    assert_eq!(*pod.pointer(container).unwrap(), serde_json::json!(["controller", "--namespace=$(POD_NAMESPACE)"]));
-    *pod.pointer_mut(container).unwrap() = serde_json::json!(["controller"]);
-    *pod.pointer_mut("/template/spec/serviceAccountName").unwrap() = "controller".into();
-    assert_eq!(pod, find("deploy/04-controller.yaml", "Deployment")["spec"]);
+    let mut spec = find("deploy/namespaced/controller.yaml", "Deployment")["spec"].clone();
+    let pod = &mut spec["template"]["spec"];
+    pod["serviceAccountName"] = "controller".into();
+    let container = &mut pod["containers"][0];
+    assert_eq!(container["args"].as_array_mut().unwrap().pop().unwrap(), "--namespace=$(POD_NAMESPACE)");
+    assert_eq!(container["env"].as_array_mut().unwrap().pop().unwrap()["name"], "POD_NAMESPACE");
+    assert_eq!(spec, find("deploy/04-controller.yaml", "Deployment")["spec"]);
 }
 
 fn root() -> PathBuf {
