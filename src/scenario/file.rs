@@ -1,18 +1,20 @@
 //! A scenario as people write it, and what makes it a [`Scenario`].
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::{Lost, MAX_REPLICAS, Replica, Scenario};
-use crate::engine::Span;
+use crate::api::yaml::{self, YamlError};
+use crate::api::{Duration, place_of};
 
 /// A scenario file. Every point in time and every length but `turn` is a whole number of turns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ScenarioFile {
     /// The length of a turn, such as `1s` or `500ms`.
-    pub turn: String,
+    pub turn: Duration,
     /// How many turns there are.
     pub turns: u32,
     /// How many requests arrive in a turn.
@@ -91,35 +93,58 @@ pub struct DependencyLost {
     pub turns: u32,
 }
 
-/// Why a text is no scenario: where, and what is wrong.
+/// Why there is no scenario.
+#[derive(Debug, thiserror::Error)]
+pub enum ScenarioError {
+    /// The file could not be read, or is not written as a scenario is.
+    #[error(transparent)]
+    Unreadable(#[from] YamlError),
+    /// It makes no sense.
+    #[error("{file}{}: {nonsense}", .place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default())]
+    Nonsense {
+        /// Which file.
+        file: String,
+        /// Line and column, where they are known.
+        place: Option<(u64, u64)>,
+        /// What makes no sense.
+        nonsense: Nonsense,
+    },
+}
+
+/// A field that makes no sense, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}{field}{}{problem}", if field.is_empty() { "" } else { "field " }, if field.is_empty() { "" } else { ": " })]
-pub struct ScenarioError {
-    /// The path of the field, such as `faults[2].replica`; empty for the whole file.
+#[error("{field}: {problem}")]
+pub struct Nonsense {
+    /// The path of the field, such as `faults[2].replica`.
     pub field: String,
     /// What is wrong with it.
     pub problem: String,
 }
 
 impl ScenarioFile {
-    /// Reads and checks a scenario.
-    pub fn parse(text: &str) -> Result<Scenario, ScenarioError> {
-        let mut field = String::new();
-        let file: Self = serde_yaml::with_deserializer_from_str(text, |yaml| {
-            serde_path_to_error::deserialize(yaml).map_err(|error| {
-                field = error.path().to_string();
-                error.into_inner()
-            })
+    /// Reads and checks the scenario in a file.
+    pub fn read(path: &Path) -> Result<Scenario, ScenarioError> {
+        Self::parse(&path.display().to_string(), &yaml::read_text(path)?)
+    }
+
+    /// Reads and checks the scenario in a text; errors speak of it as `file`.
+    pub fn parse(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
+        let written: Self = yaml::from_str(file, text)?;
+        written.check().map_err(|nonsense| ScenarioError::Nonsense {
+            file: file.to_owned(),
+            place: place_of(text, &nonsense.field),
+            nonsense,
         })
-        .map_err(|error| ScenarioError::new(field.trim_matches('.'), error.without_snippet()))?;
-        file.check()
     }
 
     /// Checks that the scenario makes sense.
-    pub fn check(&self) -> Result<Scenario, ScenarioError> {
-        let turn = parse_turn(&self.turn)?;
+    pub fn check(&self) -> Result<Scenario, Nonsense> {
+        let turn = self.turn.span();
+        if turn.is_zero() {
+            return Err(Nonsense::new("turn", "a turn takes time"));
+        }
         if self.turns == 0 {
-            return Err(ScenarioError::new("turns", "a scenario has at least one turn"));
+            return Err(Nonsense::new("turns", "a scenario has at least one turn"));
         }
         let mut scenario = Scenario {
             turn,
@@ -131,7 +156,7 @@ impl ScenarioFile {
             let item = format!("reopenings[{index}]");
             let replica = scenario.replica_at(reopening.replica, reopening.at, &item)?;
             insert(&mut replica.reopenings, reopening.at, |turn| *turn)
-                .map_err(|Taken| ScenarioError::new(item, "says the same as an earlier one"))?;
+                .map_err(|Taken| Nonsense::new(item, "says the same as an earlier one"))?;
         }
         for (index, fault) in self.faults.iter().enumerate() {
             let item = format!("faults[{index}]");
@@ -139,36 +164,33 @@ impl ScenarioFile {
             match (fault.stuck, fault.dependency_lost) {
                 (Some(Stuck {}), None) => insert(&mut replica.stuck, fault.at, |turn| *turn),
                 (None, Some(DependencyLost { turns: 0 })) => {
-                    return Err(ScenarioError::new(
-                        format!("{item}.dependencyLost.for"),
-                        "a fault lasts at least one turn",
-                    ));
+                    return Err(Nonsense::new(format!("{item}.dependencyLost.for"), "a fault lasts at least one turn"));
                 }
                 (None, Some(DependencyLost { turns })) => {
                     insert(&mut replica.dependency_lost, Lost { at: fault.at, turns }, |lost| lost.at)
                 }
                 (None, None) | (Some(_), Some(_)) => {
-                    return Err(ScenarioError::new(item, "a fault is one of stuck, dependencyLost"));
+                    return Err(Nonsense::new(item, "a fault is one of stuck, dependencyLost"));
                 }
             }
-            .map_err(|Taken| ScenarioError::new(item, "contradicts an earlier fault of that kind, replica and turn"))?;
+            .map_err(|Taken| Nonsense::new(item, "contradicts an earlier fault of that kind, replica and turn"))?;
         }
         Ok(scenario)
     }
 }
 
 impl Replicas {
-    fn check(&self) -> Result<Vec<Replica>, ScenarioError> {
+    fn check(&self) -> Result<Vec<Replica>, Nonsense> {
         let startups = match (&self.startup, self.count) {
             (Startup::Same(_), None) => {
-                return Err(ScenarioError::new("replicas.count", "is missing, and startup is no list to count"));
+                return Err(Nonsense::new("replicas.count", "is missing, and startup is no list to count"));
             }
             (Startup::Same(startup), Some(count)) => {
                 vec![*startup; bounded(count as usize, "replicas.count")?]
             }
             (Startup::Each(list), Some(count)) if list.len() != count as usize => {
                 let problem = format!("lists {} replicas, but count says {count}", list.len());
-                return Err(ScenarioError::new("replicas.startup", problem));
+                return Err(Nonsense::new("replicas.startup", problem));
             }
             (Startup::Each(list), _) => {
                 bounded(list.len(), "replicas.startup")?;
@@ -180,11 +202,11 @@ impl Replicas {
         for (&replica, &startup) in &self.exceptions {
             let field = || format!("replicas.exceptions.{replica}");
             if let Startup::Each(_) = self.startup {
-                return Err(ScenarioError::new(field(), "write it into the list of startup"));
+                return Err(Nonsense::new(field(), "write it into the list of startup"));
             }
             let last = replicas.len() - 1;
             let Some(replica) = replicas.get_mut(replica as usize) else {
-                return Err(ScenarioError::new(field(), no_replica(replica, last)));
+                return Err(Nonsense::new(field(), no_replica(replica, last)));
             };
             replica.startup = startup;
         }
@@ -192,10 +214,10 @@ impl Replicas {
     }
 }
 
-fn bounded(count: usize, field: &str) -> Result<usize, ScenarioError> {
+fn bounded(count: usize, field: &str) -> Result<usize, Nonsense> {
     match count {
         1.. if count <= MAX_REPLICAS as usize => Ok(count),
-        _ => Err(ScenarioError::new(field, format!("a scenario has from 1 to {MAX_REPLICAS} replicas, not {count}"))),
+        _ => Err(Nonsense::new(field, format!("a scenario has from 1 to {MAX_REPLICAS} replicas, not {count}"))),
     }
 }
 
@@ -205,15 +227,15 @@ fn no_replica(replica: u32, last: usize) -> String {
 
 impl Scenario {
     /// The replica that something happens to in a turn, if the scenario has both.
-    fn replica_at(&mut self, replica: u32, turn: u32, item: &str) -> Result<&mut Replica, ScenarioError> {
+    fn replica_at(&mut self, replica: u32, turn: u32, item: &str) -> Result<&mut Replica, Nonsense> {
         let last = self.turns - 1;
         if turn > last {
-            return Err(ScenarioError::new(format!("{item}.at"), format!("there is no turn {turn}, only 0 to {last}")));
+            return Err(Nonsense::new(format!("{item}.at"), format!("there is no turn {turn}, only 0 to {last}")));
         }
         let last = self.replicas.len() - 1;
         self.replicas
             .get_mut(replica as usize)
-            .ok_or_else(|| ScenarioError::new(format!("{item}.replica"), no_replica(replica, last)))
+            .ok_or_else(|| Nonsense::new(format!("{item}.replica"), no_replica(replica, last)))
     }
 }
 
@@ -230,20 +252,9 @@ fn insert<T>(list: &mut Vec<T>, item: T, turn: impl Fn(&T) -> u32) -> Result<(),
     }
 }
 
-fn parse_turn(text: &str) -> Result<Span, ScenarioError> {
-    let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)];
-    units
-        .iter()
-        .find_map(|(unit, millis)| {
-            let number = text.strip_suffix(unit)?.parse::<u16>().ok().filter(|number| *number > 0)?;
-            Some(Span::from_millis(u64::from(number) * millis))
-        })
-        .ok_or_else(|| ScenarioError::new("turn", format!("{text:?} is no length of a turn, write for example 1s")))
-}
-
-impl ScenarioError {
-    fn new(field: impl Into<String>, problem: impl ToString) -> Self {
-        Self { field: field.into(), problem: problem.to_string() }
+impl Nonsense {
+    fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { field: field.into(), problem: problem.into() }
     }
 }
 
@@ -279,7 +290,7 @@ impl<'de> Deserialize<'de> for Startup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::Time;
+    use crate::engine::{Span, Time};
 
     const GOOD: &str = "
 turn: 500ms
@@ -292,12 +303,12 @@ faults: [{replica: 0, at: 3, dependencyLost: {for: 2}}]
 
     fn refusal_of(old: &str, new: &str) -> String {
         assert!(GOOD.contains(old), "{old} is not in the good scenario");
-        ScenarioFile::parse(&GOOD.replace(old, new)).unwrap_err().to_string()
+        ScenarioFile::parse("s.yaml", &GOOD.replace(old, new)).unwrap_err().to_string()
     }
 
     #[test]
     fn a_scenario_is_read_as_written() {
-        let scenario = ScenarioFile::parse(GOOD).unwrap();
+        let scenario = ScenarioFile::parse("s.yaml", GOOD).unwrap();
         assert_eq!(scenario.turn(), Span::from_millis(500));
         assert_eq!(scenario.length(), Span::from_secs(5));
         assert_eq!(scenario.requests_per_turn(), 50);
@@ -309,12 +320,12 @@ faults: [{replica: 0, at: 3, dependencyLost: {for: 2}}]
     #[test]
     fn a_list_of_startup_times_counts_the_replicas() {
         let listed = GOOD.replace("{count: 3, startup: 2, exceptions: {2: 5}}", "{startup: [2, 2, 5]}");
-        assert_eq!(ScenarioFile::parse(&listed), ScenarioFile::parse(GOOD));
+        assert_eq!(ScenarioFile::parse("s.yaml", &listed).unwrap(), ScenarioFile::parse("s.yaml", GOOD).unwrap());
     }
 
     #[test]
     fn speed_divides_every_duration() {
-        let scenario = ScenarioFile::parse(GOOD).unwrap().at_speed("5".parse().unwrap());
+        let scenario = ScenarioFile::parse("s.yaml", GOOD).unwrap().at_speed("5".parse().unwrap());
         assert_eq!(scenario.length(), Span::from_secs(1));
         assert_eq!(scenario.startup(0), Span::from_millis(200));
     }
@@ -323,23 +334,26 @@ faults: [{replica: 0, at: 3, dependencyLost: {for: 2}}]
     fn a_replica_that_does_not_exist_is_refused() {
         assert_eq!(
             refusal_of("{replica: 0, at: 3", "{replica: 3, at: 3"),
-            "field faults[0].replica: there is no replica 3, only 0 to 2"
+            "s.yaml:7:20: faults[0].replica: there is no replica 3, only 0 to 2"
         );
         assert_eq!(
             refusal_of("replica: 1", "replica: 9"),
-            "field reopenings[0].replica: there is no replica 9, only 0 to 2"
+            "s.yaml:6:24: reopenings[0].replica: there is no replica 9, only 0 to 2"
         );
-        assert_eq!(refusal_of("{2: 5}", "{3: 5}"), "field replicas.exceptions.3: there is no replica 3, only 0 to 2");
+        assert_eq!(
+            refusal_of("{2: 5}", "{3: 5}"),
+            "s.yaml:5:50: replicas.exceptions.3: there is no replica 3, only 0 to 2"
+        );
     }
 
     #[test]
     fn a_fault_past_the_end_is_refused() {
-        assert_eq!(refusal_of("at: 3", "at: 10"), "field faults[0].at: there is no turn 10, only 0 to 9");
+        assert_eq!(refusal_of("at: 3", "at: 10"), "s.yaml:7:27: faults[0].at: there is no turn 10, only 0 to 9");
     }
 
     #[test]
     fn a_fault_is_of_exactly_one_kind() {
-        let problem = "field faults[0]: a fault is one of stuck, dependencyLost";
+        let problem = "s.yaml:7:10: faults[0]: a fault is one of stuck, dependencyLost";
         assert_eq!(refusal_of(", dependencyLost: {for: 2}", ""), problem);
         assert_eq!(refusal_of("dependencyLost", "stuck: {}, dependencyLost"), problem);
     }
@@ -348,18 +362,18 @@ faults: [{replica: 0, at: 3, dependencyLost: {for: 2}}]
     fn two_faults_of_one_kind_replica_and_turn_contradict_each_other() {
         assert_eq!(
             refusal_of("faults: [", "faults: [{replica: 0, at: 3, dependencyLost: {for: 1}}, "),
-            "field faults[1]: contradicts an earlier fault of that kind, replica and turn"
+            "s.yaml:7:57: faults[1]: contradicts an earlier fault of that kind, replica and turn"
         );
     }
 
     #[test]
     fn nothing_is_not_enough() {
-        assert!(refusal_of("turns: 10", "turns: 0").starts_with("field turns: "));
-        assert!(refusal_of("count: 3", "count: 0").starts_with("field replicas.count: "));
-        assert!(refusal_of("count: 3", "count: 100001").starts_with("field replicas.count: "));
-        assert!(refusal_of("count: 3, ", "").starts_with("field replicas.count: "));
-        assert!(refusal_of("for: 2", "for: 0").starts_with("field faults[0].dependencyLost.for: "));
-        assert!(refusal_of("500ms", "0s").starts_with("field turn: "));
+        assert!(refusal_of("turns: 10", "turns: 0").contains(": turns: "));
+        assert!(refusal_of("count: 3", "count: 0").contains(": replicas.count: "));
+        assert!(refusal_of("count: 3", "count: 100001").contains(": replicas.count: "));
+        assert!(refusal_of("count: 3, ", "").contains(": replicas.count: "));
+        assert!(refusal_of("for: 2", "for: 0").contains(": faults[0].dependencyLost.for: "));
+        assert!(refusal_of("500ms", "0s").contains(": turn: "));
     }
 
     #[test]
@@ -372,15 +386,15 @@ faults: [{replica: 0, at: 3, dependencyLost: {for: 2}}]
             ("for: 2", "for: 2s", "faults[0].dependencyLost.for"),
         ] {
             let refusal = refusal_of(old, new);
-            assert!(refusal.starts_with(&format!("field {field}: ")) && refusal.contains("line "), "{refusal}");
+            assert!(refusal.contains(&format!("{field}: ")) && refusal.contains("s.yaml:"), "{refusal}");
         }
     }
 
     #[test]
     fn an_unknown_or_repeated_field_is_refused_with_its_line() {
         let refusal = refusal_of("dependencyLost", "dependencyGone");
-        assert!(refusal.contains("dependencyGone") && refusal.contains("line 7"), "{refusal}");
+        assert!(refusal.contains("dependencyGone") && refusal.contains("s.yaml:7:"), "{refusal}");
         let refusal = refusal_of("turns: 10", "turns: 10\nturns: 11");
-        assert!(refusal.contains("turns") && refusal.contains("line 4"), "{refusal}");
+        assert!(refusal.contains("turns") && refusal.contains("s.yaml:4:"), "{refusal}");
     }
 }

@@ -128,7 +128,7 @@ mod tests {
               - {replica: 0, at: 30, stuck: {}}
               - {replica: 0, at: 20, stuck: {}}
               - {replica: 0, at: 25, dependencyLost: {for: 4}}";
-        ScenarioFile::parse(text).unwrap()
+        ScenarioFile::parse("s.yaml", text).unwrap()
     }
 
     fn t(turn: u64) -> Time {
