@@ -1,1 +1,16 @@
-//! TBD
+//! A scripted app and the load on it, to run a scenario on real processes.
+//!
+//! [`serve`] is one replica. It acts out its true state by a scenario clock that all replicas share, so a restarted
+//! process knows which faults are behind it. [`load`] sends requests at a fixed rate to the replicas that are really
+//! ready and writes down what happened to each, and every turn what the replicas really are.
+
+mod clock;
+mod command;
+pub mod load;
+mod script;
+mod serve;
+
+pub use clock::Start;
+pub use command::{Command, Failure};
+pub use script::{Script, Truth};
+pub use serve::serve;

@@ -1,0 +1,109 @@
+//! What the load writes: one JSON object a line.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::scenario::TrueState;
+
+/// A line. The summary is the last one; the others come as things happen, not sorted by time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum Line {
+    /// What happened to a request.
+    Request(RequestLine),
+    /// What the replicas really were in the middle of a turn.
+    Truth(TruthLine),
+    /// What it all came to.
+    Summary(Summary),
+}
+
+/// What happened to a request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RequestLine {
+    /// The turn it was sent in, from 0.
+    pub turn: u32,
+    /// Its number in that turn, from 0.
+    pub n: u32,
+    /// When it was sent, in milliseconds since the first turn began.
+    pub at_ms: f64,
+    /// The pod it was sent to, or that answered; none if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<String>,
+    /// How it went.
+    pub outcome: Outcome,
+    /// How long that took, in milliseconds.
+    pub latency_ms: f64,
+    /// The true state that the replica gave as the reason for not serving.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<TrueState>,
+}
+
+/// How a request went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// It was served.
+    Served,
+    /// The replica answered that it does not serve.
+    NotServing,
+    /// No answer within the timeout, be it of the connection or of the process.
+    TimedOut,
+    /// No connection.
+    Refused,
+    /// The connection ended before the answer was complete.
+    Broken,
+    /// Nobody was ready.
+    EmptyPool,
+}
+
+/// What the replicas really were in the middle of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TruthLine {
+    /// The turn, from 0.
+    pub turn: u32,
+    /// How many endpoints were ready.
+    pub pool: usize,
+    /// How many replicas were healthy, in the pool or not.
+    pub healthy: usize,
+    /// Connections open to pods that were no longer in the pool.
+    pub outliving: usize,
+    /// The true state of each pod; none for one that did not say.
+    pub states: BTreeMap<String, Option<TrueState>>,
+}
+
+/// What it all came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// When the first turn began.
+    pub start: Timestamp,
+    /// Requests sent.
+    pub requests: u64,
+    /// Requests that were due before the load was there, or after it was told to end.
+    pub unsent: u64,
+    /// Requests that failed.
+    pub total_errors: u64,
+    /// Of those, on a member that was starting.
+    pub early_errors: u64,
+    /// The failed requests by how they went.
+    pub failed: BTreeMap<Outcome, u64>,
+    /// Healthy replicas a turn, on average; none without a turn.
+    pub truly_serving: Option<f64>,
+    /// Connections that outlived the ejection of their pod.
+    pub outlived: Outlived,
+}
+
+/// Connections that outlived the ejection of their pod, until they ended, the pod was admitted again, or the load
+/// ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outlived {
+    /// How often that happened.
+    pub connections: u64,
+    /// The longest time that one did, in milliseconds.
+    pub longest_ms: f64,
+}

@@ -1,0 +1,100 @@
+//! The load: requests at a fixed rate, whatever becomes of them, and a look at what the replicas really are in the
+//! middle of every turn. What happens is written as [`Line`]s.
+
+mod client;
+mod fleet;
+mod line;
+mod plan;
+mod send;
+mod slices;
+mod tally;
+
+use std::io::{self, Write};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+pub use line::{Line, Outcome, Outlived, RequestLine, Summary, TruthLine};
+pub use plan::Plan;
+
+use self::fleet::Fleet;
+use self::send::Sending;
+use self::tally::{Tally, write_line};
+
+/// What is sent, and how.
+#[derive(Clone, Debug)]
+pub struct Load {
+    /// When.
+    pub plan: Plan,
+    /// Where to.
+    pub route: Route,
+    /// Over which connections.
+    pub connections: Connections,
+    /// How long a request may take.
+    pub timeout: Duration,
+}
+
+/// Where the replicas are known from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The EndpointSlices of a Service.
+    Service {
+        /// Its name.
+        name: String,
+        /// Its namespace; `None` for that of the credentials.
+        namespace: Option<String>,
+    },
+    /// Addresses that never change.
+    Static(Vec<String>),
+}
+
+/// Where requests go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// Request n of a turn goes to ready endpoint n, counted round, in the order of the pods' names.
+    Endpoints,
+    /// All to one address, such as that of a Service; who answers is known from the answer.
+    Address(String),
+}
+
+/// How connections are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Connections {
+    /// A new one for every request.
+    OnePerRequest,
+    /// One to each address is kept open for the next request, also while its pod is not in the pool.
+    KeptOpen,
+}
+
+/// Why a load could not be sent.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// No usable credentials, or no API server.
+    #[error("cannot reach the cluster")]
+    Cluster(#[from] kube::Error),
+    /// The first list of slices did not come.
+    #[error("cannot list the Service's EndpointSlices")]
+    Slices(#[from] kube::runtime::watcher::Error),
+    /// The lines cannot be written.
+    #[error("cannot write what happened to the requests")]
+    Write(#[from] io::Error),
+}
+
+/// Sends the load, writes its [`Line`]s, and ends after the last turn, or early on SIGTERM or SIGINT.
+pub async fn run(load: Load, source: Source, mut out: Box<dyn Write + Send>) -> Result<(), LoadError> {
+    let fleet = match source {
+        Source::Service { name, namespace } => slices::follow(&name, namespace.as_deref()).await?,
+        Source::Static(addresses) => watch::channel(Fleet::fixed(addresses)).1,
+    };
+    let (lines, written) = mpsc::channel();
+    // A thread of its own, since a slow reader of the lines must not delay a request.
+    let writer = std::thread::spawn(move || {
+        let tally = Tally::write(&written, &mut out);
+        (tally, out)
+    });
+    let end = Sending::new(load, fleet, lines).send_all().await?;
+    let (tally, mut out) = writer.join().map_err(|_| io::Error::other("the writer has failed"))?;
+    write_line(&Line::Summary(tally?.summary(end)), &mut out)?;
+    Ok(())
+}

@@ -1,0 +1,154 @@
+//! When which request is due.
+
+use std::num::NonZeroU32;
+
+use k8s_openapi::jiff::Timestamp;
+use tokio::time::Instant;
+
+use crate::engine::Span;
+use crate::fake_app::clock;
+use crate::scenario::Speed;
+
+/// How many requests to send when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// When the first turn begins; `None` for as soon as everything is ready.
+    pub start: Option<Timestamp>,
+    /// The length of a turn at speed 1; not zero.
+    pub turn: Span,
+    /// How many turns.
+    pub turns: u32,
+    /// Requests a second at speed 1.
+    pub rate: NonZeroU32,
+    /// Divides the length of a turn and the time between two requests.
+    pub speed: Speed,
+}
+
+/// A plan whose beginning is fixed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Timetable {
+    plan: Plan,
+    start: Timestamp,
+    /// The same instant on the clock that nobody sets.
+    origin: Instant,
+    /// What is due before is too late.
+    joined: Instant,
+}
+
+/// A request that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Due {
+    /// Its turn.
+    pub turn: u32,
+    /// Its number in the turn.
+    pub n: u32,
+    /// When it is due.
+    pub at: Instant,
+}
+
+impl Plan {
+    /// Fixes the beginning.
+    pub(super) fn timetable(self) -> Timetable {
+        let (wall, joined) = (clock::now(), Instant::now());
+        let start = self.start.unwrap_or(wall);
+        let ahead = start.duration_since(wall);
+        let origin = if ahead.is_negative() {
+            joined.checked_sub(ahead.unsigned_abs())
+        } else {
+            joined.checked_add(ahead.unsigned_abs())
+        };
+        Timetable { plan: self, start, origin: origin.unwrap_or(joined), joined }
+    }
+}
+
+impl Timetable {
+    /// When the first turn begins.
+    pub fn start(&self) -> Timestamp {
+        self.start
+    }
+
+    /// Every request, in the order in which they are due.
+    pub fn requests(&self) -> impl Iterator<Item = Due> + use<> {
+        let table = *self;
+        let (mut turn, mut n) = (0, 0);
+        (0u64..).map_while(move |i| {
+            let nominal = Span::from_nanos(i.saturating_mul(1_000_000_000) / u64::from(table.plan.rate.get()));
+            let due_in = nominal.as_nanos() / table.plan.turn.as_nanos();
+            let due_in = u32::try_from(due_in).ok().filter(|turn| *turn < table.plan.turns)?;
+            if due_in != turn {
+                (turn, n) = (due_in, 0);
+            }
+            n += 1;
+            Some(Due { turn, n: n - 1, at: table.instant(nominal) })
+        })
+    }
+
+    /// Whether a request was due before the load was there.
+    pub fn is_too_late_for(&self, due: &Due) -> bool {
+        due.at < self.joined
+    }
+
+    /// Every turn with its middle.
+    pub fn middles(&self) -> impl Iterator<Item = (u32, Instant)> + use<> {
+        let table = *self;
+        let turn = table.plan.turn;
+        let half = Span::from_nanos(turn.as_nanos() / 2);
+        (0..table.plan.turns).map(move |number| (number, table.instant(turn * u64::from(number) + half)))
+    }
+
+    /// An instant in milliseconds since the first turn began.
+    pub fn ms_of(&self, instant: Instant) -> f64 {
+        instant.saturating_duration_since(self.origin).as_secs_f64() * 1e3
+    }
+
+    fn instant(&self, nominal: Span) -> Instant {
+        self.origin + self.plan.speed.shorten(nominal).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn timetable(turn_ms: u64, turns: u32, rate: u32, speed: &str) -> Timetable {
+        let turn = Span::from_millis(turn_ms);
+        Plan { start: None, turn, turns, rate: rate.try_into().unwrap(), speed: speed.parse().unwrap() }.timetable()
+    }
+
+    fn in_each_turn(table: Timetable) -> Vec<usize> {
+        let due: Vec<_> = table.requests().collect();
+        (0..table.plan.turns).map(|turn| due.iter().filter(|due| due.turn == turn).count()).collect()
+    }
+
+    #[test]
+    fn every_turn_has_its_requests_at_any_speed() {
+        assert_eq!(in_each_turn(timetable(1_000, 3, 50, "1")), [50, 50, 50]);
+        assert_eq!(in_each_turn(timetable(1_000, 3, 50, "7")), [50, 50, 50]);
+        assert_eq!(in_each_turn(timetable(500, 4, 3, "1")), [2, 1, 2, 1]);
+    }
+
+    #[test]
+    fn requests_are_numbered_in_their_turn_and_evenly_spaced() {
+        let table = timetable(1_000, 2, 4, "2");
+        let due: Vec<_> = table.requests().map(|due| (due.turn, due.n, table.ms_of(due.at))).collect();
+        assert_eq!(due[3..6], [(0, 3, 375.0), (1, 0, 500.0), (1, 1, 625.0)]);
+    }
+
+    #[test]
+    fn a_turn_is_looked_at_in_its_middle() {
+        let table = timetable(1_000, 2, 4, "2");
+        let middles: Vec<_> = table.middles().map(|(turn, at)| (turn, table.ms_of(at))).collect();
+        assert_eq!(middles, [(0, 250.0), (1, 750.0)]);
+    }
+
+    #[test]
+    fn what_was_due_before_the_load_was_there_is_too_late() {
+        let started =
+            Plan { start: Some(clock::now() - Duration::from_secs(60)), ..timetable(1_000, 120, 1, "1").plan };
+        let table = started.timetable();
+        let late: Vec<_> = table.requests().filter(|due| table.is_too_late_for(due)).map(|due| due.turn).collect();
+        assert_eq!(late, (0..=60).collect::<Vec<_>>());
+    }
+}

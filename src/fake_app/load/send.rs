@@ -1,0 +1,152 @@
+//! The load while it is sent.
+
+use std::io;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::client::{Answer, Client};
+use super::fleet::{Fleet, Member};
+use super::line::{Line, Outcome, RequestLine, TruthLine};
+use super::plan::{Due, Timetable};
+use super::tally::End;
+use super::{Connections, Load, Route};
+use crate::scenario::TrueState;
+
+/// A load while it is sent.
+#[derive(Clone)]
+pub(super) struct Sending {
+    client: Client,
+    asker: Client,
+    route: Route,
+    timetable: Timetable,
+    fleet: watch::Receiver<Fleet>,
+    lines: mpsc::Sender<Line>,
+    stop: CancellationToken,
+}
+
+impl Sending {
+    /// A load on a fleet, whose turns begin by its plan; its lines go to `lines`.
+    pub fn new(load: Load, fleet: watch::Receiver<Fleet>, lines: mpsc::Sender<Line>) -> Self {
+        Self {
+            client: Client::new(load.connections, load.timeout),
+            asker: Client::new(Connections::OnePerRequest, load.timeout),
+            route: load.route,
+            timetable: load.plan.timetable(),
+            fleet,
+            lines,
+            stop: CancellationToken::new(),
+        }
+    }
+
+    /// Sends what is due until nothing is left or it is told to stop, and waits for the last answers.
+    pub async fn send_all(self) -> io::Result<End> {
+        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+        let tasks = TaskTracker::new();
+        tasks.spawn(self.clone().look_every_turn(tasks.clone()));
+        let following = tokio::spawn(self.clone().follow_pool());
+        let mut unsent = self.timetable.requests().count() as u64;
+        let due = self.timetable.requests().skip_while(|due| self.timetable.is_too_late_for(due));
+        for due in due {
+            tokio::select! {
+                () = tokio::time::sleep_until(due.at) => {}
+                _ = terminate.recv() => self.stop.cancel(),
+                _ = interrupt.recv() => self.stop.cancel(),
+                () = self.stop.cancelled() => {}
+            }
+            if self.stop.is_cancelled() {
+                break;
+            }
+            unsent -= 1;
+            tasks.spawn(self.clone().request(due));
+        }
+        tasks.close();
+        tasks.wait().await;
+        following.abort();
+        Ok(End { start: self.timetable.start(), unsent, outlived: self.client.outlived() })
+    }
+
+    async fn request(self, due: Due) {
+        let sent = Instant::now();
+        let (pod, answer) = match self.target(due.n) {
+            None => (None, Answer { outcome: Outcome::EmptyPool, truth: None }),
+            Some((pod, address)) => {
+                let answer = self.client.ask(&address, pod.as_deref(), "/request").await;
+                (pod, answer)
+            }
+        };
+        let latency_ms = ms(sent.elapsed());
+        let state = answer.truth.as_ref().map(|truth| truth.state).filter(|_| answer.outcome == Outcome::NotServing);
+        self.write(Line::Request(RequestLine {
+            turn: due.turn,
+            n: due.n,
+            at_ms: self.timetable.ms_of(sent),
+            pod: pod.or(answer.truth.and_then(|truth| truth.host)),
+            outcome: answer.outcome,
+            latency_ms,
+            state,
+        }));
+    }
+
+    /// The pod, if it is known beforehand, and the address that request `n` of a turn goes to.
+    fn target(&self, n: u32) -> Option<(Option<String>, String)> {
+        match &self.route {
+            Route::Address(address) => Some((None, address.clone())),
+            Route::Endpoints => {
+                self.fleet.borrow().pick(n).map(|member| (Some(member.pod.clone()), member.address.clone()))
+            }
+        }
+    }
+
+    async fn look_every_turn(self, tasks: TaskTracker) {
+        for (turn, middle) in self.timetable.middles() {
+            tokio::select! {
+                () = tokio::time::sleep_until(middle) => {}
+                () = self.stop.cancelled() => return,
+            }
+            tasks.spawn(self.clone().look(turn));
+        }
+    }
+
+    /// Asks every replica, in the pool or not, for its true state.
+    async fn look(self, turn: u32) {
+        let fleet = self.fleet.borrow().clone();
+        let outliving = self.client.outliving();
+        let states = join_all(fleet.members().iter().map(|member| self.truth_of(member))).await;
+        self.write(Line::Truth(TruthLine {
+            turn,
+            pool: fleet.pool_size(),
+            healthy: states.iter().filter(|state| **state == Some(TrueState::Healthy)).count(),
+            outliving,
+            states: fleet.members().iter().map(|member| member.pod.clone()).zip(states).collect(),
+        }));
+    }
+
+    async fn truth_of(&self, member: &Member) -> Option<TrueState> {
+        let answer = self.asker.ask(&member.address, Some(&member.pod), "/truth").await;
+        answer.truth.map(|truth| truth.state)
+    }
+
+    async fn follow_pool(mut self) {
+        while self.fleet.changed().await.is_ok() {
+            self.client.pool_is(&self.fleet.borrow_and_update());
+        }
+    }
+
+    /// Lines that cannot be written end the load.
+    fn write(&self, line: Line) {
+        if self.lines.send(line).is_err() {
+            self.stop.cancel();
+        }
+    }
+}
+
+fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}

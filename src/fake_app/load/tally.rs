@@ -1,0 +1,83 @@
+//! Writes the lines and counts what they say.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::mpsc::Receiver;
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::line::{Line, Outcome, Outlived, RequestLine, Summary, TruthLine};
+use crate::scenario::TrueState;
+
+/// What the lines say so far.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Tally {
+    requests: u64,
+    early_errors: u64,
+    failed: BTreeMap<Outcome, u64>,
+    turns: u64,
+    healthy: u64,
+}
+
+/// What the lines do not say.
+pub(super) struct End {
+    /// When the first turn began.
+    pub start: Timestamp,
+    /// Requests that were due but not sent.
+    pub unsent: u64,
+    /// Connections that outlived the ejection of their pod.
+    pub outlived: Outlived,
+}
+
+impl Tally {
+    /// Writes every line as it comes, until nobody sends any more.
+    pub fn write(lines: &Receiver<Line>, out: &mut dyn Write) -> io::Result<Self> {
+        let mut tally = Self::default();
+        for line in lines {
+            match &line {
+                Line::Request(line) => tally.request(line),
+                Line::Truth(line) => tally.truth(line),
+                Line::Summary(_) => {}
+            }
+            write_line(&line, out)?;
+        }
+        Ok(tally)
+    }
+
+    /// The summary.
+    pub fn summary(self, end: End) -> Summary {
+        Summary {
+            start: end.start,
+            requests: self.requests,
+            unsent: end.unsent,
+            total_errors: self.failed.values().sum(),
+            early_errors: self.early_errors,
+            failed: self.failed,
+            truly_serving: (self.turns > 0).then(|| self.healthy as f64 / self.turns as f64),
+            outlived: end.outlived,
+        }
+    }
+
+    fn request(&mut self, line: &RequestLine) {
+        self.requests += 1;
+        if line.outcome != Outcome::Served {
+            *self.failed.entry(line.outcome).or_default() += 1;
+        }
+        if line.state == Some(TrueState::Starting) {
+            self.early_errors += 1;
+        }
+    }
+
+    fn truth(&mut self, line: &TruthLine) {
+        self.turns += 1;
+        self.healthy += line.healthy as u64;
+    }
+}
+
+/// Writes one line, at once.
+pub(super) fn write_line(line: &Line, out: &mut dyn Write) -> io::Result<()> {
+    let mut text = serde_json::to_vec(line)?;
+    text.push(b'\n');
+    out.write_all(&text)?;
+    out.flush()
+}
