@@ -1,1 +1,169 @@
-fn main() {}
+//! `probe-policy`: the controller, and the tools around it.
+//!
+//! Exit codes: 0 it went well, 1 something failed while it ran, 2 the input makes no sense.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+use probe_policy::api;
+use probe_policy::cluster::{Clients, Scope, timestamp};
+use probe_policy::controller::clock::Clock;
+use probe_policy::controller::lease::Terms;
+use probe_policy::controller::telemetry::{self, LogFormat};
+use probe_policy::controller::{self, Settings, release};
+use probe_policy::engine::Phase;
+use tokio::runtime::Runtime;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// Liveness, startup and readiness decisions with the whole fleet in view.
+#[derive(Parser)]
+#[command(version, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the controller
+    Controller(ControllerArgs),
+    /// Print the CustomResourceDefinition of ProbePolicy
+    Crd,
+    /// Check policy files without a cluster, by the rules that the API server enforces
+    Validate {
+        /// Files with ProbePolicy manifests
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Open every gate with your own rights, whether or not a controller runs
+    Release(ReleaseArgs),
+}
+
+#[derive(Args)]
+struct ControllerArgs {
+    /// Look only at this namespace [default: all]
+    #[arg(long)]
+    namespace: Option<String>,
+    /// For how long the leader claims the lease at each renewal, in whole seconds
+    #[arg(long, default_value = "15s")]
+    lease_duration: api::Duration,
+    /// How long after its last renewal the leader stops acting
+    #[arg(long, default_value = "10s")]
+    lease_renew_deadline: api::Duration,
+    /// From one attempt to claim or renew the lease to the next
+    #[arg(long, default_value = "2s")]
+    lease_retry: api::Duration,
+    /// This process's name in the election
+    #[arg(long, env = "POD_NAME", default_value = "probe-policy")]
+    name: String,
+    /// Where to serve /metrics, /healthz, /readyz and /state
+    #[arg(long, default_value = "0.0.0.0:8080")]
+    listen: SocketAddr,
+    /// How many attempts may be in flight at once
+    #[arg(long, default_value_t = 512)]
+    max_attempts: usize,
+    /// How to write the log
+    #[arg(long, value_enum, default_value_t)]
+    log: LogFormat,
+}
+
+#[derive(Args)]
+struct ReleaseArgs {
+    /// Every gate in scope; there is no other choice yet, but opening all of them is worth saying
+    #[arg(long, required = true)]
+    all: bool,
+    /// Only in this namespace [default: all]
+    #[arg(long)]
+    namespace: Option<String>,
+}
+
+/// What a user wrote makes no sense; nothing was done.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct BadInput(String);
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Controller(args) => run_controller(args),
+        Command::Crd => print_crd(),
+        Command::Validate { files } => validate(&files),
+        Command::Release(args) => run_release(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            if error.is::<BadInput>() { ExitCode::from(2) } else { ExitCode::FAILURE }
+        }
+    }
+}
+
+fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
+    let (duration, deadline) = (args.lease_duration.span(), args.lease_renew_deadline.span());
+    let terms = Terms::new(duration, deadline, args.lease_retry.span()).map_err(|error| BadInput(error.to_string()))?;
+    telemetry::start(args.log);
+    let settings = Settings {
+        scope: scope(args.namespace),
+        terms,
+        name: args.name,
+        listen: args.listen,
+        max_attempts: args.max_attempts,
+    };
+    Runtime::new()?.block_on(async {
+        let stop = stopped_by_signal()?;
+        controller::run(Clients::infer().await?, settings, stop).await?;
+        Ok(())
+    })
+}
+
+fn print_crd() -> anyhow::Result<()> {
+    print!("{}", api::crd_yaml()?);
+    Ok(())
+}
+
+fn validate(files: &[PathBuf]) -> anyhow::Result<()> {
+    for file in files {
+        let policy = api::read_policies(file).map_err(|error| BadInput(error.to_string()))?;
+        let place = |error| BadInput(format!("{}: {error}", file.display()));
+        policy.spec.parse(0, Phase::Spread).map_err(place)?;
+        println!("{}: valid", file.display());
+    }
+    Ok(())
+}
+
+fn run_release(args: ReleaseArgs) -> anyhow::Result<()> {
+    let released = Runtime::new()?.block_on(async {
+        let clients = Clients::infer().await?;
+        let now = timestamp(Clock::start().now());
+        release::release(&clients.actor, &scope(args.namespace), now).await.context("cannot list pods")
+    })?;
+    println!("opened {} gates, {} were open", released.opened, released.open);
+    for (pod, error) in &released.failed {
+        eprintln!("{pod}: {error}");
+    }
+    anyhow::ensure!(released.failed.is_empty(), "{} gates could not be opened", released.failed.len());
+    Ok(())
+}
+
+fn scope(namespace: Option<String>) -> Scope {
+    namespace.map_or(Scope::Cluster, Scope::Namespace)
+}
+
+fn stopped_by_signal() -> anyhow::Result<CancellationToken> {
+    let stop = CancellationToken::new();
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let stopped = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        stopped.cancel();
+    });
+    Ok(stop)
+}

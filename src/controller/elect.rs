@@ -11,8 +11,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::clock::{self, Clock};
+use super::clock::Clock;
 use super::lease::{Claim, Election, Record, Tenure, Terms};
+use crate::cluster::timestamp;
 use crate::engine::{Span, Time};
 
 /// The name of the lease object.
@@ -226,7 +227,7 @@ impl Candidate {
 }
 
 fn micro(time: Time) -> MicroTime {
-    MicroTime(clock::timestamp(time))
+    MicroTime(timestamp(time))
 }
 
 fn record(lease: Lease) -> Record {

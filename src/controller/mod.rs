@@ -1,5 +1,30 @@
-//! The running process.
+//! The running process: it watches, and as long as it leads, it asks, decides and acts.
+//!
+//! ```text
+//!  watches --> Index --inputs--> Engine --effects--> attempts, executors --results--> Engine
+//!                    one task owns both: run                  tasks: leader
+//! ```
+//!
+//! Whoever acts holds a [`elect::Permit`] and looks at it immediately before each write.
 
+mod answer;
+mod attempts;
 pub mod clock;
 pub mod elect;
+pub mod events;
+mod findings;
+pub mod gate;
+pub mod http;
+mod leader;
 pub mod lease;
+mod ledger;
+pub mod metrics;
+pub mod release;
+pub mod restart;
+mod run;
+pub mod state;
+mod status;
+mod statuses;
+pub mod telemetry;
+
+pub use run::{RunError, Settings, run};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use super::Index;
-use crate::api::{Handler, SeatName};
+use crate::api::{Handler, ParsedPolicy, SeatName};
 use crate::cluster::records::{OwnerRecord, PodRecord, PolicyRecord};
 use crate::cluster::target;
 use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RuleKind, SeatKey, Slot};
@@ -39,6 +39,11 @@ impl Index {
     /// A policy's object as last seen.
     pub fn policy(&self, policy: PolicyKey) -> Option<&PolicyRecord> {
         self.policies.get(policy)
+    }
+
+    /// The spec of a policy that is in force: the last one that made sense.
+    pub fn in_force(&self, policy: PolicyKey) -> Option<&ParsedPolicy> {
+        self.policies.in_force(policy)
     }
 
     /// Every policy's object, in the order of the keys.

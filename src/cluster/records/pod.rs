@@ -31,6 +31,8 @@ pub struct PodRecord {
     pub ready: Readiness,
     /// Its gate: declared in its spec, and as its condition stands.
     pub gate: GateSeen,
+    /// Since when its condition stands so.
+    pub gate_since: Option<Time>,
     /// Its first address.
     pub ip: Option<IpAddr>,
     /// Whose network it uses.
@@ -96,11 +98,12 @@ impl From<core::Pod> for PodRecord {
                 _ if meta.deletion_timestamp.is_some() => Lifecycle::Terminating,
                 _ => Lifecycle::Live,
             },
-            ready: match condition(&status, "Ready") {
+            ready: match condition(&status, "Ready").map(|ready| ready.status.as_str()) {
                 Some("True") => Readiness::Ready,
                 _ => Readiness::NotReady,
             },
             gate: gate(&spec, &status),
+            gate_since: condition(&status, GATE).and_then(|gate| Some(time(gate.last_transition_time.as_ref()?.0))),
             ip: address(&status),
             network: if spec.host_network == Some(true) { Network::Host } else { Network::Pod },
             containers: containers(&spec, &status),
@@ -115,15 +118,15 @@ fn gate(spec: &core::PodSpec, status: &core::PodStatus) -> GateSeen {
     if !spec.readiness_gates.iter().flatten().any(|gate| gate.condition_type == GATE) {
         return GateSeen::Ungated;
     }
-    match condition(status, GATE) {
+    match condition(status, GATE).map(|gate| gate.status.as_str()) {
         None => GateSeen::Unset,
         Some("True") => GateSeen::Set(Gate::Open),
         Some(_) => GateSeen::Set(Gate::Closed),
     }
 }
 
-fn condition<'a>(status: &'a core::PodStatus, type_: &str) -> Option<&'a str> {
-    status.conditions.iter().flatten().find(|condition| condition.type_ == type_).map(|found| found.status.as_str())
+fn condition<'a>(status: &'a core::PodStatus, type_: &str) -> Option<&'a core::PodCondition> {
+    status.conditions.iter().flatten().find(|condition| condition.type_ == type_)
 }
 
 fn address(status: &core::PodStatus) -> Option<IpAddr> {

@@ -1,0 +1,184 @@
+//! What is true of a policy as a whole, in the sentences of its conditions.
+
+use crate::api::conditions::{
+    ACCEPTED, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, Holds, LOOPING, NEVER_PASSED, PERIOD_STRETCHED,
+    PROBER_ERRORS, RESTART_HELD, UNGATED,
+};
+use crate::api::{GATE, ParsedPolicy};
+use crate::cluster::Index;
+use crate::cluster::records::PolicyRecord;
+use crate::engine::{PolicyKey, PolicyReport, Reason, RuleKind, SeatReport};
+
+/// So many names are listed in a sentence before it only counts.
+const NAMED: usize = 3;
+
+/// Every condition of a policy. Those of [`crate::api::conditions`] are always there, true or not; a target problem
+/// is there only while a rule has it.
+pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report: &PolicyReport) -> Vec<Finding> {
+    let in_force = index.in_force(policy);
+    let mut claims = vec![
+        accepted(record, report),
+        conflicted(index, policy),
+        ungated(report),
+        never_passed(report),
+        period_stretched(in_force),
+        prober_errors(report),
+        ejection_not_effective(report),
+        restart_held(index, report),
+        looping(index, report),
+    ];
+    claims.extend(RuleKind::ALL.into_iter().filter_map(|rule| unusable(rule, report)));
+    claims.into_iter().map(|claim| claim.of(record.generation)).collect()
+}
+
+struct Claim {
+    type_: &'static str,
+    holds: Holds,
+    reason: &'static str,
+    message: String,
+}
+
+impl Claim {
+    fn holds(type_: &'static str, reason: &'static str, message: String) -> Self {
+        Self { type_, holds: Holds::True, reason, message }
+    }
+
+    fn fails(type_: &'static str, reason: &'static str, message: &str) -> Self {
+        Self { type_, holds: Holds::False, reason, message: message.to_owned() }
+    }
+
+    fn of(self, generation: i64) -> Finding {
+        let Self { type_, holds, reason, message } = self;
+        Finding { type_, holds, reason, message, generation: Some(generation) }
+    }
+}
+
+fn accepted(record: &PolicyRecord, report: &PolicyReport) -> Claim {
+    let Err(problem) = &record.spec else {
+        return Claim::holds(ACCEPTED, "Valid", "the spec is in force".to_owned());
+    };
+    let consequence = match report.generation {
+        Some(generation) => format!("the spec of generation {generation} stays in force"),
+        None => "no valid spec is remembered, so the gates of new containers are open".to_owned(),
+    };
+    Claim::fails(ACCEPTED, "Invalid", &format!("{problem}; {consequence}"))
+}
+
+fn conflicted(index: &Index, policy: PolicyKey) -> Claim {
+    let lost = index.lost(policy);
+    let Some((keeper, replicas)) = lost.first_key_value() else {
+        return Claim::fails(CONFLICTED, "NoConflict", "no other policy keeps a pod that this one selects");
+    };
+    let keeper = index.policy(*keeper).map_or("another", |record| &*record.name.name);
+    let pods = list(replicas.iter().filter_map(|replica| index.pod(*replica)).map(|pod| pod.name.name.to_string()));
+    let message = format!("the older policy {keeper} keeps {pods}: let no two policies select the same pod");
+    Claim::holds(CONFLICTED, "OlderPolicyKeepsPods", message)
+}
+
+fn ungated(report: &PolicyReport) -> Claim {
+    if report.ungated == 0 {
+        return Claim::fails(UNGATED, "AllGated", "every replica has the gate that the policy wants");
+    }
+    let message = format!(
+        "{} of {} replicas have no gate and are never ejected: add `conditionType: {GATE}` to spec.readinessGates of \
+         their pod template, which re-creates them",
+        report.ungated, report.replicas
+    );
+    Claim::holds(UNGATED, "GateMissing", message)
+}
+
+fn never_passed(report: &PolicyReport) -> Claim {
+    let rules = RuleKind::ALL.into_iter().filter(|rule| report.rules[*rule].is_some_and(|rule| !rule.ever_passed));
+    let rules: Vec<_> = rules.map(RuleKind::name).collect();
+    if rules.is_empty() {
+        return Claim::fails(NEVER_PASSED, "EveryRulePassed", "every rule was passed by some replica");
+    }
+    let message = format!(
+        "nobody has passed yet what this policy asks under {}: until then it restarts nothing and ejects nothing that \
+         is in the pool; check port and path",
+        rules.join(" and ")
+    );
+    Claim::holds(NEVER_PASSED, "NoPassYet", message)
+}
+
+fn period_stretched(in_force: Option<&ParsedPolicy>) -> Claim {
+    let rules = in_force
+        .into_iter()
+        .flat_map(|spec| RuleKind::ALL.into_iter().filter_map(|kind| spec.policy.rule(kind).map(|rule| (kind, rule))));
+    let stretched: Vec<_> = rules
+        .filter(|(_, rule)| rule.timeout > rule.period)
+        .map(|(kind, rule)| {
+            let detected = rule.timeout * (u64::from(rule.failure_threshold.get()) + 1);
+            format!(
+                "the {kind} rule's timeout ({}) is longer than its period ({}), so a silent replica is asked every {} \
+                 and detected within {detected}",
+                rule.timeout, rule.period, rule.timeout
+            )
+        })
+        .collect();
+    if stretched.is_empty() {
+        return Claim::fails(PERIOD_STRETCHED, "TimeoutsFit", "no timeout is longer than its period");
+    }
+    Claim::holds(PERIOD_STRETCHED, "TimeoutExceedsPeriod", stretched.join("; "))
+}
+
+fn prober_errors(report: &PolicyReport) -> Claim {
+    let replicas: u32 = RuleKind::ALL.into_iter().filter_map(|rule| report.rules[rule]).map(|r| r.prober_errors).sum();
+    if replicas == 0 {
+        return Claim::fails(PROBER_ERRORS, "None", "attempts are carried out");
+    }
+    let message = format!(
+        "attempts at {replicas} rules of replicas keep failing on the controller's side and count for nothing: see its log"
+    );
+    Claim::holds(PROBER_ERRORS, "AttemptsFailOnOurSide", message)
+}
+
+fn ejection_not_effective(report: &PolicyReport) -> Claim {
+    let pods = report.ejection_not_effective;
+    if pods == 0 {
+        return Claim::fails(EJECTION_NOT_EFFECTIVE, "AllEffective", "every closed gate has taken its pod out");
+    }
+    let message = format!("{pods} replicas with a closed gate are still Ready after 5s: is their kubelet alive?");
+    Claim::holds(EJECTION_NOT_EFFECTIVE, "ReadyDidNotFollow", message)
+}
+
+fn restart_held(index: &Index, report: &PolicyReport) -> Claim {
+    let held: Vec<_> = report
+        .replica_reports
+        .iter()
+        .filter_map(|replica| {
+            let (rule, by) = replica.wants_restart?;
+            let pod = index.pod(replica.replica)?;
+            Some((pod.name.name.to_string(), rule, by?))
+        })
+        .collect();
+    let Some(&(_, rule, by)) = held.first() else {
+        return Claim::fails(RESTART_HELD, "None", "no restart waits");
+    };
+    let pods = list(held.into_iter().map(|(pod, ..)| pod));
+    Claim::holds(RESTART_HELD, by.name(), format!("{pods}: {}", Reason::Held { rule, by }))
+}
+
+fn looping(index: &Index, report: &PolicyReport) -> Claim {
+    let looping: Vec<&SeatReport> = report.seats.iter().filter(|seat| seat.in_loop).collect();
+    if looping.is_empty() {
+        return Claim::fails(LOOPING, "None", "no seat is in a restart loop");
+    }
+    let seats = list(looping.iter().filter_map(|seat| index.seat_label(seat.seat)));
+    Claim::holds(LOOPING, "RestartLoop", format!("restarts do not help, the capacity is lost: {seats}"))
+}
+
+fn unusable(rule: RuleKind, report: &PolicyReport) -> Option<Claim> {
+    let (replicas, problem) = report.rules[rule]?.unusable?;
+    let message = format!("the {rule} rule cannot be asked at {replicas} replicas: {problem}");
+    Some(Claim::holds(problem.name(), "CannotBeAsked", message))
+}
+
+/// The first names, and how many there are besides.
+fn list(names: impl Iterator<Item = String>) -> String {
+    let mut names: Vec<_> = names.collect();
+    let more = names.len().saturating_sub(NAMED);
+    names.truncate(NAMED);
+    let named = names.join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}

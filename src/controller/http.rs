@@ -1,0 +1,122 @@
+//! What the process answers about itself: `/metrics`, `/healthz`, `/readyz` and `/state`. A process that does not
+//! lead answers too, and says so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::extract::State as Shared;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use tokio::sync::{mpsc, oneshot};
+
+use super::clock::Clock;
+use super::metrics::Metrics;
+use super::state::State;
+use crate::engine::{Span, Time};
+
+/// A question to the loop: what do you believe now?
+pub type Question = oneshot::Sender<State>;
+
+/// Without a turn for so long, the loop counts as stuck. It turns at least once a second.
+const STUCK_AFTER: Span = Span::from_secs(10);
+
+/// How long the loop may take to say what it believes.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+
+/// What the endpoints answer from.
+#[derive(Clone, Debug)]
+pub struct Endpoints {
+    /// Where the loop takes questions.
+    pub questions: mpsc::Sender<Question>,
+    /// When the loop last turned.
+    pub pulse: Pulse,
+    /// What has been counted.
+    pub metrics: Metrics,
+}
+
+/// When the loop last turned. Clones tell the same.
+#[derive(Clone, Debug)]
+pub struct Pulse {
+    clock: Clock,
+    last: Arc<AtomicU64>,
+}
+
+impl Pulse {
+    /// A loop that turns for the first time now.
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, last: Arc::new(AtomicU64::new(clock.now().as_nanos())) }
+    }
+
+    /// The loop turns.
+    pub fn beat(&self) {
+        self.last.store(self.clock.now().as_nanos(), Ordering::Relaxed);
+    }
+
+    fn age(&self) -> Span {
+        self.clock.now().since(Time::from_nanos(self.last.load(Ordering::Relaxed)))
+    }
+}
+
+/// The routes.
+pub fn router(endpoints: Endpoints) -> Router {
+    Router::new()
+        .route("/metrics", get(metrics))
+        .route("/healthz", get(healthz))
+        .route("/readyz", get(readyz))
+        .route("/state", get(state))
+        .with_state(endpoints)
+}
+
+async fn metrics(Shared(endpoints): Shared<Endpoints>) -> Response {
+    let state = endpoints.ask().await;
+    match endpoints.metrics.encode(state.as_ref()) {
+        Ok(text) => {
+            let open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+            ([(header::CONTENT_TYPE, open_metrics)], text).into_response()
+        }
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
+async fn healthz(Shared(endpoints): Shared<Endpoints>) -> Response {
+    let age = endpoints.pulse.age();
+    if age < STUCK_AFTER {
+        return "ok\n".into_response();
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, format!("the loop has not turned for {age}\n")).into_response()
+}
+
+async fn readyz(Shared(endpoints): Shared<Endpoints>) -> Response {
+    let Some(state) = endpoints.ask().await else { return no_answer() };
+    let missing: Vec<_> = state.watches.iter().filter(|watch| !watch.listed).map(|watch| watch.kind).collect();
+    if missing.is_empty() {
+        return "ok\n".into_response();
+    }
+    let waiting = format!("waiting for the first list of {}\n", missing.join(", "));
+    (StatusCode::SERVICE_UNAVAILABLE, waiting).into_response()
+}
+
+async fn state(Shared(endpoints): Shared<Endpoints>) -> Response {
+    match endpoints.ask().await {
+        Some(state) => Json(state).into_response(),
+        None => no_answer(),
+    }
+}
+
+fn no_answer() -> Response {
+    (StatusCode::SERVICE_UNAVAILABLE, "the loop does not answer\n").into_response()
+}
+
+impl Endpoints {
+    async fn ask(&self) -> Option<State> {
+        let (answer, state) = oneshot::channel();
+        let asked = async {
+            self.questions.send(answer).await.ok()?;
+            state.await.ok()
+        };
+        tokio::time::timeout(ANSWER_WITHIN, asked).await.ok().flatten()
+    }
+}

@@ -1,0 +1,371 @@
+//! What only the leader has: the engine, the attempts in flight, and the executors that carry its effects out.
+//! Dropping it ends all of them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::jiff::Timestamp;
+use kube::Client;
+use kube::runtime::events::Recorder;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tracing::{info, warn};
+
+use super::answer::{self, Failure};
+use super::attempts::{Attempts, Ended};
+use super::elect::Permit;
+use super::events::{Announcement, Announcer, Subject};
+use super::gate::{GateCondition, GateWrite};
+use super::metrics::Metrics;
+use super::restart::Restart;
+use super::statuses::Statuses;
+use crate::api::VerdictAnnotation;
+use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, Uid};
+use crate::cluster::{Index, timestamp};
+use crate::engine::{
+    Effect, EffectResult, Engine, Gate, GateSeen, Input, PolicyKey, Refusal, ReplicaKey, RuleKind, Time, Transition,
+    TransitionKind, Verdict,
+};
+
+/// What the executors need.
+#[derive(Clone)]
+pub struct Tools {
+    /// The client whose refusals come back at once.
+    pub actor: Client,
+    /// How long an answer may take.
+    pub timeout: Duration,
+    /// The most attempts at once.
+    pub max_attempts: usize,
+    /// Where events go.
+    pub recorder: Recorder,
+    /// What is counted.
+    pub metrics: Metrics,
+}
+
+/// The leader's side of the process.
+pub struct Leader {
+    permit: Permit,
+    tools: Tools,
+    engine: Engine,
+    attempts: Attempts,
+    executing: JoinSet<Executed>,
+    statuses: Statuses,
+    announcer: Announcer,
+    announcements: mpsc::Sender<Announcement>,
+    /// The pods behind restarts in flight, which are spoken of when they are gone.
+    restarted: BTreeMap<ReplicaKey, (ObjectName, Uid)>,
+    effects: Vec<Effect>,
+}
+
+/// Something that the leader began and that has ended.
+#[derive(Debug)]
+pub enum Finished {
+    /// An attempt.
+    Attempt(Ended),
+    /// An effect.
+    Effect(Executed),
+}
+
+/// What became of an effect.
+#[derive(Debug)]
+pub enum Executed {
+    /// A gate's write.
+    Gate {
+        /// Whose.
+        replica: ReplicaKey,
+        /// How it was to stand.
+        gate: Option<Gate>,
+        /// The version of the pod that the write made.
+        result: Result<ResourceVersion, Failure>,
+    },
+    /// A restart.
+    Restart {
+        /// The policy that wanted it.
+        policy: PolicyKey,
+        /// Whose.
+        replica: ReplicaKey,
+        /// The rule that wanted it.
+        rule: RuleKind,
+        /// How it went.
+        result: Result<(), Failure>,
+    },
+    /// The write of a policy's status.
+    Status {
+        /// Whose.
+        policy: PolicyKey,
+        /// The version of the policy that the write made.
+        result: Result<ResourceVersion, Failure>,
+    },
+    /// An intent that the engine did not hold any more when it was to be written.
+    Unwritten {
+        /// Whose restart.
+        replica: ReplicaKey,
+    },
+    /// The sender of events, which ends with the leader.
+    Announcer,
+}
+
+/// Events that wait to be sent; beyond that they are dropped.
+const ANNOUNCEMENTS: usize = 256;
+
+impl Leader {
+    /// A leader with a fresh engine that is told everything the index knows.
+    pub fn begin(permit: Permit, tools: Tools, index: &mut Index, now: Time) -> Self {
+        let mut engine = Engine::new();
+        for input in index.replay() {
+            engine.handle(now, input);
+        }
+        let (announcements, queue) = mpsc::channel(ANNOUNCEMENTS);
+        let mut executing = JoinSet::new();
+        executing.spawn(announce(tools.clone(), permit.clone(), queue));
+        Self {
+            attempts: Attempts::new(tools.max_attempts),
+            permit,
+            tools,
+            engine,
+            executing,
+            statuses: Statuses::default(),
+            announcer: Announcer::default(),
+            announcements,
+            restarted: BTreeMap::new(),
+            effects: Vec::new(),
+        }
+    }
+
+    /// The right to act that this leader was given.
+    pub fn permit(&self) -> &Permit {
+        &self.permit
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Returns when something that was begun has ended.
+    pub async fn finished(&mut self) -> Finished {
+        loop {
+            tokio::select! {
+                ended = self.attempts.ended() => return Finished::Attempt(ended),
+                Some(executed) = self.executing.join_next() => match executed {
+                    Ok(executed) => return Finished::Effect(executed),
+                    Err(error) => tracing::error!(%error, "an executor broke"),
+                },
+            }
+        }
+    }
+
+    /// Something that has ended already.
+    pub fn try_finished(&mut self) -> Option<Finished> {
+        if let Some(ended) = self.attempts.try_ended() {
+            return Some(Finished::Attempt(ended));
+        }
+        loop {
+            match self.executing.try_join_next()? {
+                Ok(executed) => return Some(Finished::Effect(executed)),
+                Err(error) => tracing::error!(%error, "an executor broke"),
+            }
+        }
+    }
+
+    /// The engine hears facts.
+    pub fn hear(&mut self, now: Time, inputs: impl IntoIterator<Item = Input>) {
+        for input in inputs {
+            self.engine.handle(now, input);
+        }
+    }
+
+    /// The engine hears what became of something it had asked for.
+    pub fn hear_finished(&mut self, index: &mut Index, now: Time, finished: Finished) {
+        match finished {
+            Finished::Attempt(Ended { attempt, policy, outcome }) => {
+                if let Some(record) = index.policy(policy) {
+                    self.tools.metrics.attempted(&record.name, attempt.rule, outcome);
+                }
+                self.engine.handle(now, Input::AttemptFinished { attempt, outcome });
+            }
+            Finished::Effect(Executed::Gate { replica, gate, result }) => {
+                let result = match result {
+                    Ok(version) => {
+                        self.hear(now, index.wrote(replica, version, gate));
+                        EffectResult::Applied
+                    }
+                    Err(failure) => failed("the gate", index.pod(replica), &failure),
+                };
+                self.engine.handle(now, Input::GateResult { replica, result });
+            }
+            Finished::Effect(Executed::Restart { policy, replica, rule, result }) => {
+                let record = index.policy(policy);
+                let result = match result {
+                    Ok(()) => EffectResult::Applied,
+                    Err(failure) => failed("the restart", index.pod(replica), &failure),
+                };
+                match (record, result) {
+                    (Some(record), EffectResult::Applied) => self.tools.metrics.restarted(&record.name, rule),
+                    (Some(record), EffectResult::Refused(refusal)) => {
+                        self.tools.metrics.restart_refused(&record.name, refusal);
+                    }
+                    (Some(_), EffectResult::Unknown) | (None, _) => {}
+                }
+                self.engine.handle(now, Input::RestartResult { replica, result });
+            }
+            Finished::Effect(Executed::Status { policy, result }) => {
+                let answers = self.statuses.written(policy, result, now);
+                self.hear(now, answers);
+            }
+            Finished::Effect(Executed::Unwritten { replica }) => {
+                let result = EffectResult::Refused(Refusal::Changed);
+                self.engine.handle(now, Input::IntentResult { replica, result });
+            }
+            Finished::Effect(Executed::Announcer) => {}
+        }
+    }
+
+    /// The engine decides over all it heard; then its effects are begun, and the statuses that are due.
+    pub fn turn(&mut self, index: &Index, now: Time) {
+        let mut effects = std::mem::take(&mut self.effects);
+        self.engine.poll(now, &mut effects);
+        for effect in effects.drain(..) {
+            self.begin_effect(index, now, effect);
+        }
+        self.effects = effects;
+        self.begin_statuses(index, now);
+    }
+
+    fn begin_effect(&mut self, index: &Index, now: Time, effect: Effect) {
+        match effect {
+            Effect::StartAttempt { attempt, policy, incarnation, deadline } => {
+                self.attempts.start(index, attempt, policy, incarnation, deadline.since(now));
+            }
+            Effect::SetGate { replica, gate, verdict, reason } => {
+                let write = index.pod(replica).map(|pod| {
+                    let since = gate.map(|gate| (gate, gate_since(pod, gate, now)));
+                    GateWrite {
+                        pod: pod.name.clone(),
+                        uid: pod.uid.clone(),
+                        condition: since.map(|(gate, since)| GateCondition::new(gate, since, reason)),
+                        verdict: Some(verdict_annotation(index, replica, verdict)),
+                    }
+                });
+                let (tools, permit) = (self.tools.clone(), self.permit.clone());
+                self.executing.spawn(async move {
+                    let result = match write {
+                        Some(write) => write.send(tools.actor, &permit, tools.timeout).await,
+                        None => Err(Failure::Gone),
+                    };
+                    Executed::Gate { replica, gate, result }
+                });
+            }
+            Effect::RecordIntent { policy, replica, .. } => {
+                if let Some(pod) = index.pod(replica) {
+                    self.restarted.insert(replica, (pod.name.clone(), pod.uid.clone()));
+                }
+                self.statuses.intend(index, policy, replica);
+            }
+            Effect::Restart { policy, replica, rule, incarnation, method, grace_period } => {
+                let same = index.container_id(replica, incarnation).is_some();
+                let restart = index.pod(replica).filter(|_| same).map(|pod| Restart {
+                    pod: pod.name.clone(),
+                    uid: pod.uid.clone(),
+                    method,
+                    grace_period,
+                });
+                let (tools, permit) = (self.tools.clone(), self.permit.clone());
+                self.executing.spawn(async move {
+                    let result = match restart {
+                        Some(restart) => restart.send(tools.actor, &permit, tools.timeout).await,
+                        None => Err(Failure::Gone),
+                    };
+                    Executed::Restart { policy, replica, rule, result }
+                });
+            }
+            Effect::Record(transition) => self.record(index, &transition),
+            Effect::Published { transition, at } => {
+                if let Some((policy, delay)) = self.statuses.published(transition, at)
+                    && let Some(record) = index.policy(policy)
+                {
+                    self.tools.metrics.published(&record.name, delay);
+                }
+            }
+            Effect::Took { transition, at } => {
+                if let Some((policy, delay)) = self.statuses.took(transition, at)
+                    && let Some(record) = index.policy(policy)
+                {
+                    self.tools.metrics.took_effect(&record.name, delay);
+                }
+            }
+        }
+    }
+
+    fn begin_statuses(&mut self, index: &Index, now: Time) {
+        let due = self.statuses.due(index, &self.engine, now);
+        for write in due.writes {
+            let (tools, permit) = (self.tools.clone(), self.permit.clone());
+            self.executing.spawn(async move {
+                let result = write.send(tools.actor, &permit, tools.timeout).await;
+                Executed::Status { policy: write.policy, result }
+            });
+        }
+        for replica in due.unwritten {
+            self.executing.spawn(async move { Executed::Unwritten { replica } });
+        }
+    }
+
+    /// One transition, with the same sentence in log, status and events.
+    fn record(&mut self, index: &Index, transition: &Transition) {
+        let pod = index.pod(transition.replica).map(|pod| (pod.name.clone(), pod.uid.clone()));
+        let Some((pod, uid)) = pod.or_else(|| self.restarted.get(&transition.replica).cloned()) else { return };
+        let policy = transition.policy.and_then(|policy| Some((policy, index.policy(policy)?)));
+        let (kind, reason) = (transition.kind.name(), transition.reason.name());
+        let name = policy.map(|(_, record)| &*record.name.name);
+        info!(%pod, policy = name, kind, reason, "{}", transition.reason);
+
+        if let Some((policy, _)) = policy
+            && let Some(ledger) = self.statuses.ledger(index, policy)
+        {
+            ledger.record(&pod.name, transition);
+        }
+        let subject = policy.map(|(_, record)| Subject { name: &record.name, uid: &record.uid });
+        let about = Subject { name: &pod, uid: &uid };
+        let (announcements, mut dropped) = self.announcer.announce(transition, about, subject);
+        for announcement in announcements {
+            dropped += u32::from(self.announcements.try_send(announcement).is_err());
+        }
+        self.tools.metrics.events_dropped(dropped);
+        if matches!(transition.kind, TransitionKind::Returned | TransitionKind::DidNotReturn) {
+            self.restarted.remove(&transition.replica);
+        }
+    }
+}
+
+async fn announce(tools: Tools, permit: Permit, mut queue: mpsc::Receiver<Announcement>) -> Executed {
+    while let Some(Announcement { event, about }) = queue.recv().await {
+        let publish = tools.recorder.publish(&event, &about);
+        if let Err(failure) = answer::ask(&permit, tools.timeout, publish).await {
+            warn!(%failure, reason = event.reason, "could not publish an event");
+            tools.metrics.events_dropped(1);
+        }
+    }
+    Executed::Announcer
+}
+
+fn failed(what: &str, pod: Option<&PodRecord>, failure: &Failure) -> EffectResult {
+    let pod = pod.map(|pod| pod.name.to_string());
+    warn!(pod, %failure, "could not carry out {what}");
+    failure.result()
+}
+
+/// A gate that is written as it stood keeps its transition time.
+fn gate_since(pod: &PodRecord, gate: Gate, now: Time) -> Timestamp {
+    let unchanged = pod.gate == GateSeen::Set(gate);
+    timestamp(pod.gate_since.filter(|_| unchanged).unwrap_or(now))
+}
+
+fn verdict_annotation(index: &Index, replica: ReplicaKey, verdict: Verdict) -> VerdictAnnotation {
+    let container = verdict.container.and_then(|container| index.container_id(replica, container));
+    VerdictAnnotation {
+        container: container.map(str::to_owned),
+        started: verdict.started,
+        generation: verdict.generation,
+    }
+}

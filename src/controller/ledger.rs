@@ -1,0 +1,133 @@
+//! The latest transitions of a policy's replicas, as the status shows them.
+
+use std::collections::VecDeque;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
+
+use crate::api::{ProbePolicyStatus, TransitionStatus};
+use crate::cluster::timestamp;
+use crate::engine::{Span, Time, Transition, TransitionId};
+
+/// A bounded list, newest first. It begins with what an earlier controller left in the status.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    entries: VecDeque<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    status: TransitionStatus,
+    /// `None` for one of an earlier controller: nothing more will be heard of it.
+    live: Option<Live>,
+}
+
+#[derive(Debug)]
+struct Live {
+    id: TransitionId,
+    decided: Time,
+    published: Option<Time>,
+}
+
+impl Ledger {
+    /// The ledger as an earlier controller left it.
+    pub fn resume(left: &[TransitionStatus]) -> Self {
+        let entries = left.iter().map(|status| Entry { status: status.clone(), live: None });
+        Self { entries: entries.collect() }
+    }
+
+    /// A transition of the pod was decided.
+    pub fn record(&mut self, pod: &str, transition: &Transition) {
+        let status = TransitionStatus {
+            pod: pod.to_owned(),
+            kind: transition.kind.name().to_owned(),
+            reason: transition.reason.name().to_owned(),
+            message: transition.reason.to_string(),
+            decided: MicroTime(timestamp(transition.at)),
+            published: None,
+            effective: None,
+        };
+        let live = Live { id: transition.id, decided: transition.at, published: None };
+        self.entries.push_front(Entry { status, live: Some(live) });
+        self.entries.truncate(ProbePolicyStatus::LIST_LIMIT);
+    }
+
+    /// The API server acknowledged a transition; says how long after the decision, if it is still listed.
+    pub fn published(&mut self, id: TransitionId, at: Time) -> Option<Span> {
+        let (status, live) = self.live(id)?;
+        status.published = Some(MicroTime(timestamp(at)));
+        live.published = Some(at);
+        Some(at.since(live.decided))
+    }
+
+    /// A transition has reached the pool; says how long after it was published, if it is still listed.
+    pub fn took(&mut self, id: TransitionId, at: Time) -> Option<Span> {
+        let (status, live) = self.live(id)?;
+        status.effective = Some(MicroTime(timestamp(at)));
+        Some(at.since(live.published?))
+    }
+
+    /// What the status shows.
+    pub fn statuses(&self) -> Vec<TransitionStatus> {
+        self.entries.iter().map(|entry| entry.status.clone()).collect()
+    }
+
+    fn live(&mut self, id: TransitionId) -> Option<(&mut TransitionStatus, &mut Live)> {
+        self.entries.iter_mut().find_map(|entry| {
+            let live = entry.live.as_mut().filter(|live| live.id == id)?;
+            Some((&mut entry.status, live))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Reason, ReplicaKey, TransitionKind};
+
+    #[test]
+    fn a_transition_gets_its_three_times_and_the_delays_between_them() {
+        let mut ledger = Ledger::default();
+        ledger.record("web-0", &transition(1, 100));
+        assert_eq!(ledger.published(TransitionId(1), at(120)), Some(Span::from_millis(20)));
+        assert_eq!(ledger.took(TransitionId(1), at(137)), Some(Span::from_millis(17)));
+        let [status] = ledger.statuses().try_into().unwrap();
+        assert_eq!((status.kind.as_str(), status.pod.as_str()), ("Ejected", "web-0"));
+        assert_eq!(status.effective, Some(MicroTime(timestamp(at(137)))));
+    }
+
+    #[test]
+    fn the_newest_come_first_and_the_oldest_are_dropped() {
+        let mut earlier = Ledger::default();
+        earlier.record("web-old", &transition(0, 0));
+        let mut ledger = Ledger::resume(&earlier.statuses());
+        for id in 0..ProbePolicyStatus::LIST_LIMIT as u64 {
+            ledger.record(&format!("web-{id}"), &transition(id, id));
+        }
+        let pods: Vec<_> = ledger.statuses().into_iter().map(|status| status.pod).collect();
+        assert_eq!(pods.first().map(String::as_str), Some("web-19"));
+        assert!(!pods.contains(&"web-old".to_owned()));
+    }
+
+    #[test]
+    fn what_an_earlier_controller_left_is_never_taken_for_ones_own() {
+        let mut earlier = Ledger::default();
+        earlier.record("web-0", &transition(1, 0));
+        let mut ledger = Ledger::resume(&earlier.statuses());
+        assert_eq!(ledger.published(TransitionId(1), at(5)), None);
+    }
+
+    fn transition(id: u64, millis: u64) -> Transition {
+        Transition {
+            id: TransitionId(id),
+            policy: None,
+            replica: ReplicaKey { index: 0, generation: 0 },
+            at: at(millis),
+            kind: TransitionKind::Ejected,
+            reason: Reason::NotRunning,
+        }
+    }
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+}

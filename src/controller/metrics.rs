@@ -1,0 +1,250 @@
+//! What can be measured, in OpenMetrics. Counters live as long as the process; gauges are read from the state at the
+//! moment of the scrape, so that what is gone leaves no series behind.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::{Registry, Unit};
+
+use super::state::{Counts, State};
+use crate::cluster::records::ObjectName;
+use crate::engine::{Obstacle, Outcome, Refusal, ReplicaState, RuleKind, Span};
+
+/// The counters of this process. Clones count together.
+#[derive(Clone, Debug)]
+pub struct Metrics {
+    attempts: Family<AttemptLabels, Counter>,
+    attempt_duration: Family<RuleLabels, Histogram, fn() -> Histogram>,
+    restarts: Family<RestartLabels, Counter>,
+    restart_refusals: Family<RefusalLabels, Counter>,
+    publish_delay: Family<PolicyLabels, Histogram, fn() -> Histogram>,
+    effect_delay: Family<PolicyLabels, Histogram, fn() -> Histogram>,
+    events_dropped: Counter,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct PolicyLabels {
+    namespace: String,
+    policy: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RuleLabels {
+    namespace: String,
+    policy: String,
+    rule: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct AttemptLabels {
+    namespace: String,
+    policy: String,
+    rule: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RestartLabels {
+    namespace: String,
+    policy: String,
+    reason: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct RefusalLabels {
+    namespace: String,
+    policy: String,
+    refusal: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReplicaLabels {
+    namespace: String,
+    policy: String,
+    pod: String,
+    state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WatchLabels {
+    kind: &'static str,
+}
+
+type Seconds = Gauge<f64, AtomicU64>;
+
+impl Metrics {
+    /// Counters that all stand at zero.
+    pub fn new() -> Self {
+        Self {
+            attempts: Family::default(),
+            attempt_duration: Family::new_with_constructor(attempt_histogram),
+            restarts: Family::default(),
+            restart_refusals: Family::default(),
+            publish_delay: Family::new_with_constructor(delay_histogram),
+            effect_delay: Family::new_with_constructor(delay_histogram),
+            events_dropped: Counter::default(),
+        }
+    }
+
+    /// An attempt ended.
+    pub fn attempted(&self, policy: &ObjectName, rule: RuleKind, outcome: Outcome) {
+        let PolicyLabels { namespace, policy } = labels(policy);
+        let duration = RuleLabels { namespace: namespace.clone(), policy: policy.clone(), rule: rule.name() };
+        self.attempt_duration.get_or_create(&duration).observe(outcome.took.as_secs_f64());
+        let attempt = AttemptLabels { namespace, policy, rule: rule.name(), outcome: outcome.class.name() };
+        self.attempts.get_or_create(&attempt).inc();
+    }
+
+    /// A restart was carried out because of a rule.
+    pub fn restarted(&self, policy: &ObjectName, rule: RuleKind) {
+        let PolicyLabels { namespace, policy } = labels(policy);
+        self.restarts.get_or_create(&RestartLabels { namespace, policy, reason: rule.name() }).inc();
+    }
+
+    /// A restart was refused by the API server.
+    pub fn restart_refused(&self, policy: &ObjectName, refusal: Refusal) {
+        let PolicyLabels { namespace, policy } = labels(policy);
+        self.restart_refusals
+            .get_or_create(&RefusalLabels { namespace, policy, refusal: Obstacle::Refused(refusal).name() })
+            .inc();
+    }
+
+    /// A transition was acknowledged by the API server so long after it was decided.
+    pub fn published(&self, policy: &ObjectName, after: Span) {
+        self.publish_delay.get_or_create(&labels(policy)).observe(after.as_secs_f64());
+    }
+
+    /// A pod's `Ready` followed its gate so long after the gate's write was acknowledged.
+    pub fn took_effect(&self, policy: &ObjectName, after: Span) {
+        self.effect_delay.get_or_create(&labels(policy)).observe(after.as_secs_f64());
+    }
+
+    /// So many events were not sent.
+    pub fn events_dropped(&self, count: u32) {
+        self.events_dropped.inc_by(u64::from(count));
+    }
+
+    /// Everything as OpenMetrics text: the counters, and the gauges of `state` if it is known.
+    ///
+    /// # Errors
+    /// Never in practice: text is written into memory.
+    pub fn encode(&self, state: Option<&State>) -> Result<String, std::fmt::Error> {
+        let mut registry = Registry::with_prefix("probe_policy");
+        self.register(&mut registry);
+        if let Some(state) = state {
+            register_state(&mut registry, state);
+        }
+        let mut text = String::new();
+        encode(&mut text, &registry)?;
+        Ok(text)
+    }
+
+    fn register(&self, registry: &mut Registry) {
+        registry.register("attempts", "Attempts, by rule and outcome class", self.attempts.clone());
+        registry.register_with_unit(
+            "attempt_duration",
+            "From the start of an attempt to its end",
+            Unit::Seconds,
+            self.attempt_duration.clone(),
+        );
+        registry.register("restarts", "Restarts carried out, by the rule that wanted them", self.restarts.clone());
+        registry.register(
+            "restart_refusals",
+            "Restarts that the API server refused, by why",
+            self.restart_refusals.clone(),
+        );
+        registry.register_with_unit(
+            "gate_publish_delay",
+            "From the decision to the acknowledged write of the gate",
+            Unit::Seconds,
+            self.publish_delay.clone(),
+        );
+        registry.register_with_unit(
+            "gate_effect_delay",
+            "From the acknowledged write of the gate to the pod's Ready condition",
+            Unit::Seconds,
+            self.effect_delay.clone(),
+        );
+        registry.register(
+            "events_dropped",
+            "Events not sent: too many on one object, or refused",
+            self.events_dropped.clone(),
+        );
+    }
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn register_state(registry: &mut Registry, state: &State) {
+    let leader: Gauge = Gauge::default();
+    leader.set(i64::from(state.leader));
+    registry.register("leader", "Whether this process leads", leader);
+
+    let listed: Family<WatchLabels, Gauge> = Family::default();
+    let age: Family<WatchLabels, Seconds> = Family::default();
+    for watch in &state.watches {
+        let labels = WatchLabels { kind: watch.kind };
+        listed.get_or_create(&labels).set(i64::from(watch.listed));
+        if let Some(seconds) = watch.event_age_seconds {
+            age.get_or_create(&labels).set(seconds);
+        }
+    }
+    registry.register("watch_listed", "Whether a watch's first list is complete", listed);
+    registry.register_with_unit("watch_event_age", "Since a watch last delivered anything", Unit::Seconds, age);
+
+    for (name, help, count) in COUNTS {
+        let gauge: Family<PolicyLabels, Gauge> = Family::default();
+        for policy in &state.policies {
+            gauge.get_or_create(&policy_labels(policy)).set(i64::from(count(&policy.counts)));
+        }
+        registry.register(name, help, gauge);
+    }
+
+    let replicas: Family<ReplicaLabels, Gauge> = Family::default();
+    for policy in &state.policies {
+        for replica in &policy.replicas {
+            for state in ReplicaState::ALL {
+                let PolicyLabels { namespace, policy } = policy_labels(policy);
+                let labels = ReplicaLabels { namespace, policy, pod: replica.pod.clone(), state: state.name() };
+                replicas.get_or_create(&labels).set(i64::from(replica.state == state.name()));
+            }
+        }
+    }
+    registry.register("replica_state", "1 for the state that a replica is in", replicas);
+}
+
+type Count = fn(&Counts) -> u32;
+
+const COUNTS: [(&str, &str, Count); 6] = [
+    ("replicas", "Live replicas that the policy keeps", |counts| counts.replicas),
+    ("starting", "Replicas that have not finished starting", |counts| counts.starting),
+    ("in_pool", "Replicas whose pod is Ready", |counts| counts.in_pool),
+    ("suspect", "Replicas with a rule whose latest attempt failed", |counts| counts.suspect),
+    ("failing", "Replicas with a rule at its threshold", |counts| counts.failing),
+    ("loops", "Seats in a restart loop", |counts| counts.in_loop),
+];
+
+fn policy_labels(policy: &super::state::PolicyState) -> PolicyLabels {
+    PolicyLabels { namespace: policy.namespace.clone(), policy: policy.name.clone() }
+}
+
+fn labels(policy: &ObjectName) -> PolicyLabels {
+    PolicyLabels { namespace: policy.namespace.to_string(), policy: policy.name.to_string() }
+}
+
+fn attempt_histogram() -> Histogram {
+    Histogram::new([0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0])
+}
+
+fn delay_histogram() -> Histogram {
+    Histogram::new([0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0])
+}

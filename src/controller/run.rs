@@ -1,0 +1,213 @@
+//! The loop: one task owns index and engine.
+//!
+//! Every replica of the controller watches and keeps the index; only the leader has an engine. A turn has the three
+//! steps of the engine's contract: hear everything that has arrived, decide once, begin what was decided.
+
+use std::net::SocketAddr;
+
+use kube::Api;
+use kube::runtime::events::{Recorder, Reporter};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::clock::Clock;
+use super::elect::{Candidate, Leadership};
+use super::http::{self, Endpoints, Pulse, Question};
+use super::leader::{Finished, Leader, Tools};
+use super::lease::Terms;
+use super::metrics::Metrics;
+use super::state::State;
+use crate::api::CONTROLLER;
+use crate::cluster::{self, Clients, Index, Scope, WatchEvent};
+use crate::engine::{Engine, Span, Time};
+
+/// How a controller is to run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where policies and pods are looked for.
+    pub scope: Scope,
+    /// The durations of the election.
+    pub terms: Terms,
+    /// The name of this process in the election; made unique by its start.
+    pub name: String,
+    /// Where `/metrics`, `/state` and the health checks are served.
+    pub listen: SocketAddr,
+    /// The most attempts at once.
+    pub max_attempts: usize,
+}
+
+/// Why a controller cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {address}: {source}; choose another with --listen")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+/// Facts that wait to be heard; watches wait when there are more.
+const EVENTS: usize = 1024;
+/// Facts heard in one turn at most, so that a flood of them does not keep decisions from being taken.
+const HEARD_AT_ONCE: usize = 1024;
+/// The loop turns at least so often: statuses are due, and its pulse is felt.
+const IDLE: Span = Span::from_millis(500);
+
+/// Runs a controller until `stop`; then its effects end, and the lease is released.
+///
+/// # Errors
+/// If it cannot serve its endpoints.
+pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) -> Result<(), RunError> {
+    let clock = Clock::start();
+    let address = settings.listen;
+    let listener = TcpListener::bind(address).await.map_err(|source| RunError::Listen { address, source })?;
+
+    let identity = format!("{}_{:x}", settings.name, clock.now().as_nanos());
+    let leases = Api::namespaced(clients.actor.clone(), &clients.namespace);
+    let candidate = Candidate::new(leases, identity.clone(), settings.terms, clock);
+    let leadership = candidate.leadership();
+    let release = CancellationToken::new();
+    let election = tokio::spawn(candidate.run(release.clone()));
+
+    let (events, heard) = mpsc::channel(EVENTS);
+    let watching = cluster::watch(clients.reader, settings.scope.clone(), events, stop.clone());
+    let watching = tokio::spawn(watching);
+
+    let metrics = Metrics::new();
+    let (ask, questions) = mpsc::channel(16);
+    let pulse = Pulse::new(clock);
+    let endpoints = Endpoints { questions: ask, pulse: pulse.clone(), metrics: metrics.clone() };
+    let serving = tokio::spawn(async move { axum::serve(listener, http::router(endpoints)).await });
+
+    let reporter = Reporter { controller: CONTROLLER.to_owned(), instance: Some(identity) };
+    let tools = Tools {
+        actor: clients.actor.clone(),
+        timeout: settings.terms.request_timeout().into(),
+        max_attempts: settings.max_attempts,
+        recorder: Recorder::new(clients.actor, reporter),
+        metrics,
+    };
+    let index = Index::new(&settings.scope);
+    Controller { clock, index, leader: None, leadership, tools, events: heard, questions, pulse, stop }.run().await;
+
+    release.cancel();
+    for task in [election, watching] {
+        if let Err(error) = task.await {
+            warn!(%error, "a task broke");
+        }
+    }
+    serving.abort();
+    Ok(())
+}
+
+struct Controller {
+    clock: Clock,
+    index: Index,
+    leader: Option<Leader>,
+    leadership: Leadership,
+    tools: Tools,
+    events: mpsc::Receiver<WatchEvent>,
+    questions: mpsc::Receiver<Question>,
+    pulse: Pulse,
+    stop: CancellationToken,
+}
+
+enum Wake {
+    Event(WatchEvent),
+    Finished(Finished),
+    Question(Question),
+    Due,
+    Stop,
+}
+
+impl Controller {
+    async fn run(mut self) {
+        loop {
+            let wake = self.wait().await;
+            if matches!(wake, Wake::Stop) {
+                return;
+            }
+            let now = self.clock.now();
+            self.lead(now);
+            self.hear(now, wake);
+            self.hear_waiting(now);
+            if let Some(leader) = &mut self.leader {
+                leader.turn(&self.index, now);
+            }
+            self.pulse.beat();
+        }
+    }
+
+    async fn wait(&mut self) -> Wake {
+        let idle = self.clock.now() + IDLE;
+        let deadline = self.leader.as_ref().and_then(|leader| leader.engine().next_deadline());
+        let due = deadline.map_or(idle, |(at, _)| at.min(idle));
+        let permit = self.leader.as_ref().map(|leader| leader.permit().clone());
+        tokio::select! {
+            () = self.stop.cancelled() => Wake::Stop,
+            Some(event) = self.events.recv() => Wake::Event(event),
+            finished = finished(&mut self.leader) => Wake::Finished(finished),
+            Some(question) = self.questions.recv() => Wake::Question(question),
+            () = self.leadership.changed(permit.as_ref()) => Wake::Due,
+            () = self.clock.sleep_until(Some(due)) => Wake::Due,
+        }
+    }
+
+    /// Begins or ends to lead. A leader whose permit is void hears nothing more.
+    fn lead(&mut self, now: Time) {
+        if self.leader.as_ref().is_some_and(|leader| !leader.permit().holds()) {
+            warn!("no longer leading: attempts and effects end here");
+            self.leader = None;
+        }
+        if self.leader.is_none()
+            && self.index.is_synced()
+            && let Some(permit) = self.leadership.permit()
+        {
+            info!("leading");
+            self.leader = Some(Leader::begin(permit, self.tools.clone(), &mut self.index, now));
+        }
+    }
+
+    fn hear(&mut self, now: Time, wake: Wake) {
+        match wake {
+            Wake::Event(event) => {
+                let inputs = self.index.apply(event, now);
+                if let Some(leader) = &mut self.leader {
+                    leader.hear(now, inputs);
+                }
+            }
+            Wake::Finished(finished) => {
+                if let Some(leader) = &mut self.leader {
+                    leader.hear_finished(&mut self.index, now, finished);
+                }
+            }
+            Wake::Question(question) => {
+                let engine: Option<&Engine> = self.leader.as_ref().map(Leader::engine);
+                let standing = self.leadership.standing();
+                // Whoever asked may have gone.
+                let _ = question.send(State::new(&self.index, engine, standing, now));
+            }
+            Wake::Due | Wake::Stop => {}
+        }
+    }
+
+    fn hear_waiting(&mut self, now: Time) {
+        for _ in 0..HEARD_AT_ONCE {
+            let finished = self.leader.as_mut().and_then(Leader::try_finished).map(Wake::Finished);
+            let Some(wake) = finished.or_else(|| self.events.try_recv().ok().map(Wake::Event)) else { return };
+            self.hear(now, wake);
+        }
+    }
+}
+
+async fn finished(leader: &mut Option<Leader>) -> Finished {
+    match leader {
+        Some(leader) => leader.finished().await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,217 @@
+//! What the process believes at an instant, for `/state`, `/readyz` and the gauges.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::jiff::Timestamp;
+use serde::Serialize;
+
+use super::elect::Standing;
+use crate::cluster::records::PolicyRecord;
+use crate::cluster::{Index, timestamp};
+use crate::engine::{Engine, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time};
+
+/// Everything.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct State {
+    /// Whether this process leads. One that does not has no engine, and so believes nothing of any policy.
+    pub leader: bool,
+    /// The election, as last seen.
+    pub lease: LeaseState,
+    /// The watches.
+    pub watches: Vec<WatchState>,
+    /// When the engine wants to decide next if nothing happens before, and what for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_deadline: Option<DeadlineState>,
+    /// The policies.
+    pub policies: Vec<PolicyState>,
+}
+
+/// The election, as last seen.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeaseState {
+    /// Who holds the lease.
+    pub holder: Option<String>,
+    /// Until when this process may act unless it renews before.
+    pub until: Option<Timestamp>,
+}
+
+/// A watch.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WatchState {
+    /// What it watches, in the plural.
+    pub kind: &'static str,
+    /// Whether its first list is complete.
+    pub listed: bool,
+    /// Since it last delivered anything.
+    pub event_age_seconds: Option<f64>,
+    /// The error it is trying to get over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
+/// When something is due.
+#[derive(Clone, Debug, Serialize)]
+pub struct DeadlineState {
+    /// When.
+    pub at: Timestamp,
+    /// What for.
+    pub why: &'static str,
+}
+
+/// A policy and its replicas.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyState {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The generation of the spec in force.
+    pub generation: Option<i64>,
+    /// How many replicas are how.
+    pub counts: Counts,
+    /// The seats that remember anything.
+    pub seats: Vec<SeatState>,
+    /// The replicas.
+    pub replicas: Vec<ReplicaView>,
+}
+
+/// How many replicas are how; see [`PolicyReport`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each is the field of PolicyReport of the same name")]
+pub struct Counts {
+    pub replicas: u32,
+    pub starting: u32,
+    pub in_pool: u32,
+    pub suspect: u32,
+    pub failing: u32,
+    pub ungated: u32,
+    pub restarts: u32,
+    pub in_loop: u32,
+}
+
+/// A seat.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SeatState {
+    /// Its name for people.
+    pub seat: Option<String>,
+    /// The pod that sits there.
+    pub pod: Option<String>,
+    /// Our restarts that are not forgotten.
+    pub restarts: u32,
+    /// Those of others.
+    pub foreign: u32,
+    /// Whether they make a loop.
+    pub in_loop: bool,
+    /// The rule whose restart is in flight.
+    pub restart_in_flight: Option<&'static str>,
+}
+
+/// A replica.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ReplicaView {
+    /// Its pod.
+    pub pod: String,
+    /// What it is held for.
+    pub state: &'static str,
+    /// How the gate should stand; `None` where it is left alone.
+    pub gate: Option<&'static str>,
+    /// Why it should.
+    pub reason: Option<String>,
+    /// Failures in a row, by rule.
+    pub failures: BTreeMap<&'static str, u32>,
+    /// The rule that wants a restart.
+    pub wants_restart: Option<&'static str>,
+    /// What stands in its way.
+    pub held_by: Option<String>,
+    /// When something is to be done for it next, and what.
+    pub next: Option<DeadlineState>,
+}
+
+impl State {
+    /// What is believed now. Without an engine nothing is believed of any policy.
+    pub fn new(index: &Index, engine: Option<&Engine>, standing: Standing, now: Time) -> Self {
+        let deadline = engine.and_then(Engine::next_deadline);
+        let policies = index.policies().filter_map(|(key, record)| {
+            let report = engine?.report(key, now)?;
+            Some(policy_state(index, record, &report))
+        });
+        Self {
+            leader: engine.is_some(),
+            lease: LeaseState { holder: standing.holder, until: standing.tenure.map(|tenure| timestamp(tenure.until)) },
+            watches: watches(index, now),
+            next_deadline: deadline.map(deadline_state),
+            policies: policies.collect(),
+        }
+    }
+}
+
+fn deadline_state((at, why): (Time, &'static str)) -> DeadlineState {
+    DeadlineState { at: timestamp(at), why }
+}
+
+fn watches(index: &Index, now: Time) -> Vec<WatchState> {
+    let watch = index.watches().map(|(kind, health)| WatchState {
+        kind: kind.name(),
+        listed: health.listed,
+        event_age_seconds: health.last_event.map(|last| now.since(last).as_secs_f64()),
+        failure: health.failure,
+    });
+    watch.collect()
+}
+
+fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> PolicyState {
+    let counts = Counts {
+        replicas: report.replicas,
+        starting: report.starting,
+        in_pool: report.in_pool,
+        suspect: report.suspect,
+        failing: report.failing,
+        ungated: report.ungated,
+        restarts: report.restarts,
+        in_loop: report.in_loop,
+    };
+    PolicyState {
+        namespace: record.name.namespace.to_string(),
+        name: record.name.name.to_string(),
+        generation: report.generation,
+        counts,
+        seats: report.seats.iter().map(|seat| seat_state(index, seat)).collect(),
+        replicas: report.replica_reports.iter().filter_map(|replica| replica_view(index, replica)).collect(),
+    }
+}
+
+fn seat_state(index: &Index, seat: &SeatReport) -> SeatState {
+    let pod = seat.memory.occupant.and_then(|replica| index.pod(replica));
+    SeatState {
+        seat: index.seat_label(seat.seat),
+        pod: pod.map(|pod| pod.name.name.to_string()),
+        restarts: seat.memory.restarts,
+        foreign: seat.memory.foreign,
+        in_loop: seat.in_loop,
+        restart_in_flight: seat.memory.intent.map(|intent| intent.rule.name()),
+    }
+}
+
+fn replica_view(index: &Index, replica: &ReplicaReport) -> Option<ReplicaView> {
+    let failures = RuleKind::ALL.into_iter().filter_map(|rule| Some((rule.name(), replica.streaks[rule]?)));
+    Some(ReplicaView {
+        pod: index.pod(replica.replica)?.name.name.to_string(),
+        state: replica.state.name(),
+        gate: replica.gate.map(|(gate, _)| match gate {
+            Gate::Open => "open",
+            Gate::Closed => "closed",
+        }),
+        reason: replica.gate.map(|(_, reason)| reason.to_string()),
+        failures: failures.collect(),
+        wants_restart: replica.wants_restart.map(|(rule, _)| rule.name()),
+        held_by: replica.wants_restart.and_then(|(_, by)| Some(by?.to_string())),
+        next: replica.next.map(deadline_state),
+    })
+}

@@ -1,0 +1,207 @@
+//! When a policy's status is written, and at which version.
+//!
+//! Every write names the version of the object it was decided on, so a leader that does not know it was replaced is
+//! refused with 409. A write holds the whole status; one at a time is under way for a policy. Intents are written at
+//! once, everything else at most once a second.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client};
+use serde_json::json;
+
+use super::answer::{self, Failure};
+use super::elect::Permit;
+use super::ledger::Ledger;
+use super::status::{self, Before};
+use crate::api::{CONTROLLER, ProbePolicy, ProbePolicyStatus, RestartCounts};
+use crate::cluster::Index;
+use crate::cluster::records::{ObjectName, PolicyRecord, ResourceVersion};
+use crate::engine::{EffectResult, Engine, Input, PolicyKey, Refusal, ReplicaKey, Span, Time, TransitionId};
+
+/// From one write of a status to the next that is not about an intent.
+const PACE: Span = Span::from_secs(1);
+/// After a write that failed.
+const RETRY: Span = Span::from_secs(5);
+
+/// The statuses of all policies, as this leader has written them.
+#[derive(Debug, Default)]
+pub struct Statuses {
+    desks: BTreeMap<PolicyKey, Desk>,
+}
+
+/// One policy's status, whole, to be written at a version.
+#[derive(Clone, Debug)]
+pub struct StatusWrite {
+    /// Whose.
+    pub policy: PolicyKey,
+    name: ObjectName,
+    version: ResourceVersion,
+    status: ProbePolicyStatus,
+}
+
+/// What is to be done now.
+#[derive(Debug, Default)]
+pub struct Due {
+    /// Writes to carry out; each is answered with [`Statuses::written`].
+    pub writes: Vec<StatusWrite>,
+    /// Replicas whose intents are not written, since the engine no longer holds them.
+    pub unwritten: Vec<ReplicaKey>,
+}
+
+#[derive(Debug)]
+struct Desk {
+    /// The status as last acknowledged, or as the leader before left it.
+    acknowledged: ProbePolicyStatus,
+    /// The version that our last acknowledged write made.
+    made: Option<ResourceVersion>,
+    /// A write at this version was refused: somebody else has written, and the index is to show it first.
+    overtaken: Option<ResourceVersion>,
+    under_way: Option<UnderWay>,
+    /// Restarts counted before this leader's engine began.
+    restarts: RestartCounts,
+    ledger: Ledger,
+    intents: Vec<ReplicaKey>,
+    next: Time,
+}
+
+#[derive(Debug)]
+struct UnderWay {
+    status: ProbePolicyStatus,
+    version: ResourceVersion,
+    intents: Vec<ReplicaKey>,
+}
+
+impl StatusWrite {
+    /// Carries the write out as the leader, and says which version of the policy it made.
+    ///
+    /// # Errors
+    /// If it was not sent, not answered in time, or refused.
+    pub async fn send(&self, actor: Client, permit: &Permit, timeout: Duration) -> Result<ResourceVersion, Failure> {
+        let policies: Api<ProbePolicy> = Api::namespaced(actor, &self.name.namespace);
+        let body = json!({
+            "apiVersion": "probepolicy.dev/v1alpha1",
+            "kind": "ProbePolicy",
+            "metadata": {"name": self.name.name, "resourceVersion": self.version.0},
+            "status": self.status,
+        });
+        let (params, patch) = (PatchParams::apply(CONTROLLER).force(), Patch::Apply(body));
+        let request = policies.patch_status(&self.name.name, &params, &patch);
+        let written = answer::ask(permit, timeout, request).await?;
+        Ok(ResourceVersion(written.metadata.resource_version.unwrap_or_default().into()))
+    }
+}
+
+impl Statuses {
+    /// The transitions of a policy, if it exists.
+    pub fn ledger(&mut self, index: &Index, policy: PolicyKey) -> Option<&mut Ledger> {
+        let record = index.policy(policy)?;
+        Some(&mut self.desk(policy, record).ledger)
+    }
+
+    /// The API server acknowledged a transition; whose policy's it is and how long after the decision that was.
+    pub fn published(&mut self, id: TransitionId, at: Time) -> Option<(PolicyKey, Span)> {
+        self.desks.iter_mut().find_map(|(policy, desk)| Some((*policy, desk.ledger.published(id, at)?)))
+    }
+
+    /// A transition has reached the pool; whose policy's it is and how long after its publication that was.
+    pub fn took(&mut self, id: TransitionId, at: Time) -> Option<(PolicyKey, Span)> {
+        self.desks.iter_mut().find_map(|(policy, desk)| Some((*policy, desk.ledger.took(id, at)?)))
+    }
+
+    /// An intent is to be written; answered by an [`Input::IntentResult`].
+    pub fn intend(&mut self, index: &Index, policy: PolicyKey, replica: ReplicaKey) {
+        if let Some(record) = index.policy(policy) {
+            self.desk(policy, record).intents.push(replica);
+        }
+    }
+
+    /// Everything that is to be written at `now`.
+    pub fn due(&mut self, index: &Index, engine: &Engine, now: Time) -> Due {
+        self.desks.retain(|policy, _| index.policy(*policy).is_some());
+        let mut due = Due::default();
+        for (policy, record) in index.policies() {
+            let desk = self.desk(policy, record);
+            let Some(version) = desk.version(record, now) else { continue };
+            let report = engine.report(policy, now).unwrap_or_default();
+            let before = Before { status: &desk.acknowledged, restarts: desk.restarts };
+            let transitions = desk.ledger.statuses();
+            let status = status::build(index, (policy, record), &report, transitions, before, now);
+            let (held, dropped) = desk.take_intents(index, &status);
+            due.unwritten.extend(dropped);
+            desk.next = now + PACE;
+            if status != desk.acknowledged || !held.is_empty() {
+                let name = record.name.clone();
+                due.writes.push(StatusWrite { policy, name, version: version.clone(), status: status.clone() });
+                desk.under_way = Some(UnderWay { status, version, intents: held });
+            }
+        }
+        due
+    }
+
+    /// A write was answered. The answers to its intents are for the engine.
+    pub fn written(&mut self, policy: PolicyKey, result: Result<ResourceVersion, Failure>, now: Time) -> Vec<Input> {
+        let Some(desk) = self.desks.get_mut(&policy) else { return Vec::new() };
+        let Some(UnderWay { status, version, intents }) = desk.under_way.take() else { return Vec::new() };
+        let result = match result {
+            Ok(made) => {
+                desk.acknowledged = status;
+                desk.made = Some(made);
+                EffectResult::Applied
+            }
+            Err(failure) => {
+                let result = failure.result();
+                match result {
+                    EffectResult::Refused(Refusal::Changed) => desk.overtaken = Some(version),
+                    EffectResult::Applied | EffectResult::Refused(_) | EffectResult::Unknown => {
+                        desk.next = now + RETRY;
+                        tracing::warn!(%failure, "could not write a policy's status");
+                    }
+                }
+                result
+            }
+        };
+        intents.into_iter().map(|replica| Input::IntentResult { replica, result }).collect()
+    }
+
+    fn desk(&mut self, policy: PolicyKey, record: &PolicyRecord) -> &mut Desk {
+        self.desks.entry(policy).or_insert_with(|| Desk::new(record))
+    }
+}
+
+impl Desk {
+    fn new(record: &PolicyRecord) -> Self {
+        let left = record.status.as_deref().cloned().unwrap_or_default();
+        Self {
+            ledger: Ledger::resume(&left.transitions),
+            restarts: left.restarts,
+            acknowledged: left,
+            made: None,
+            overtaken: None,
+            under_way: None,
+            intents: Vec::new(),
+            next: Time::ZERO,
+        }
+    }
+
+    /// The version to write at now; `None` while there is nothing to write or it has to wait.
+    fn version(&self, record: &PolicyRecord, now: Time) -> Option<ResourceVersion> {
+        if self.under_way.is_some() || (self.intents.is_empty() && now < self.next) {
+            return None;
+        }
+        let seen = &record.resource_version;
+        let newest = self.made.as_ref().filter(|made| seen.is_before(made)).unwrap_or(seen);
+        (self.overtaken.as_ref() != Some(newest)).then(|| newest.clone())
+    }
+
+    /// The intents that the status holds, and those that it does not. An intent is answered only by a write it is in.
+    fn take_intents(&mut self, index: &Index, status: &ProbePolicyStatus) -> (Vec<ReplicaKey>, Vec<ReplicaKey>) {
+        let written = |replica: &ReplicaKey| {
+            let Some(pod) = index.pod(*replica) else { return false };
+            let intents = status.seats.iter().filter_map(|seat| seat.intent.as_ref());
+            intents.into_iter().any(|intent| *intent.pod_uid == *pod.uid.0)
+        };
+        std::mem::take(&mut self.intents).into_iter().partition(written)
+    }
+}
