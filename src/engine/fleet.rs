@@ -297,8 +297,9 @@ impl Fleet {
         around: &Surroundings<'_>,
         recorder: &mut Recorder<'_>,
     ) {
-        let in_flight = |seat: &Seat| seat.memory.intent.is_some();
-        if replica.seat().and_then(|seat| self.seats.get(&seat)).is_some_and(in_flight) {
+        let seat = replica.seat().and_then(|seat| self.seats.get(&seat));
+        let in_flight = seat.is_some_and(|seat| seat.memory.intent.is_some());
+        if in_flight && !seat.is_some_and(|seat| is_futile(seat, replica)) {
             return;
         }
         if let Some(obstacle) = self.obstacle(spec, replica, rule, now, around) {
@@ -318,6 +319,7 @@ impl Fleet {
         let reason = judge.failed(rule, asked);
         let stage_of_life = if replica.is_started() { StageOfLife::Started } else { StageOfLife::Starting };
         let order = Order { container: replica.lead().map(|lead| lead.incarnation), reason, stage_of_life };
+        self.restarts.futile = self.restarts.futile.saturating_add(u32::from(in_flight));
         self.seats.entry(seat_key).or_default().decide(replica.key, rule, order, now);
         replica.obstacle = None;
         recorder.record(Some(key), replica.key, now, TransitionKind::RestartDecided, reason);
@@ -374,7 +376,9 @@ impl Fleet {
             return Some(waits);
         }
         let allowed = spec.restart.max_concurrent.of(self.desired(replica, around));
-        let in_flight = self.seats.values().filter(|seat| seat.memory.intent.is_some()).count();
+        let own = replica.seat();
+        let others = self.seats.iter().filter(|(key, _)| Some(**key) != own);
+        let in_flight = others.filter(|(_, seat)| seat.memory.intent.is_some()).count();
         (in_flight >= allowed as usize).then_some(Obstacle::MaxConcurrent { allowed })
     }
 
@@ -441,6 +445,11 @@ impl Restarts {
 
 fn is_recorded(seat: &Seat, replica: ReplicaKey) -> bool {
     seat.memory.intent.is_some_and(|intent| intent.replica == Some(replica) && intent.stage == IntentStage::Recorded)
+}
+
+/// The seat's last restart was carried out, and what came of it is to be restarted again.
+fn is_futile(seat: &Seat, replica: &Replica) -> bool {
+    seat.memory.intent.is_some_and(|intent| intent.stage == IntentStage::CarriedOut) && !is_untouched(seat, replica)
 }
 
 /// The replica is the very one, with the very container, that the seat's restart was decided for.

@@ -70,7 +70,7 @@ impl Replica {
 
     /// Takes a newer observation.
     pub(super) fn observe(&mut self, seen: Observation, now: Time) -> Change {
-        let before = self.ran;
+        let (ran, containers) = (self.ran, self.containers());
         self.unselected = match seen.policy {
             Some(_) => None,
             None => self.unselected.or(Some(now)),
@@ -78,7 +78,12 @@ impl Replica {
         self.seen = seen;
         self.note_state(now);
         self.gate.observe(self.seen.gate);
-        if before.is_some() && before != self.ran { Change::Replaced } else { Change::Same }
+        let replaced = |kind| containers[kind].zip(self.containers()[kind]).is_some_and(|(was, is)| was != is);
+        if RuleKind::ALL.into_iter().any(replaced) {
+            self.gate.forget();
+            self.obstacle = None;
+        }
+        if ran.is_some() && ran != self.ran { Change::Replaced } else { Change::Same }
     }
 
     /// Brings the judges in line with the policy's rules and the replica's containers.
@@ -254,27 +259,16 @@ impl Replica {
         let timing =
             Timing { grid: Grid::new(policy.phase, rule, kind, self.seen.spread), initial_delay: rule.initial_delay };
         let start = started_at(container.state, self.last_down[kind], now);
-        let fresh = match &mut self.judges[kind] {
-            Some(judge) if judge.container == container.incarnation => {
-                if judge.question != rule.question {
-                    judge.ask_anew(rule.question);
-                }
-                if judge.timing != Some(timing) {
-                    judge.due = (judge.begun > 0).then(|| timing.grid.after(now));
-                    judge.timing = Some(timing);
-                }
-                judge.conclude(rule);
-                return;
-            }
-            Some(_) => Change::Replaced,
-            None => Change::Same,
-        };
-        if fresh == Change::Replaced {
-            self.gate.forget();
-            self.obstacle = None;
+        let same = self.judges[kind].take_if(|judge| judge.container == container.incarnation);
+        let mut judge = same.unwrap_or_else(|| Judge::new(container.incarnation, rule.question, start));
+        if judge.question != rule.question {
+            judge.ask_anew(rule.question);
         }
-        let mut judge = Judge::new(container.incarnation, rule.question, start);
-        judge.timing = Some(timing);
+        if judge.timing != Some(timing) {
+            judge.due = (judge.begun > 0).then(|| timing.grid.after(now));
+            judge.timing = Some(timing);
+        }
+        judge.conclude(rule);
         self.judges[kind] = Some(judge);
     }
 
@@ -296,6 +290,11 @@ impl Replica {
 
     fn judges_passed(&self) -> bool {
         RuleKind::ALL.into_iter().filter_map(|kind| self.judges[kind].as_ref()).any(|judge| judge.passes > 0)
+    }
+
+    fn containers(&self) -> PerRule<Option<Incarnation>> {
+        let id = |kind| self.container(kind).map(|container| container.incarnation);
+        PerRule { startup: id(RuleKind::Startup), liveness: id(RuleKind::Liveness), readiness: id(RuleKind::Readiness) }
     }
 
     fn container(&self, kind: RuleKind) -> Option<Container> {

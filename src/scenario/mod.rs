@@ -4,9 +4,11 @@
 //!
 //! A [`ScenarioFile`] is what people write. A [`Scenario`] is what has been checked: it holds no nonsense.
 
+mod endpoint;
 mod file;
 mod state;
 
+pub use endpoint::Endpoint;
 pub use file::{DependencyLost, Fault, Reopening, Replicas, ScenarioError, ScenarioFile, Startup, Stuck};
 pub use state::{Opening, TrueState};
 
