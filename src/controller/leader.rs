@@ -362,10 +362,10 @@ fn gate_since(pod: &PodRecord, gate: Gate, now: Time) -> Timestamp {
 }
 
 fn verdict_annotation(index: &Index, replica: ReplicaKey, verdict: Verdict) -> VerdictAnnotation {
-    let container = verdict.container.and_then(|container| index.container_id(replica, container));
+    let container = verdict.started.and_then(|container| index.container_id(replica, container));
     VerdictAnnotation {
         container: container.map(str::to_owned),
-        started: verdict.started,
+        started: verdict.started.is_some(),
         generation: verdict.generation,
     }
 }

@@ -78,10 +78,8 @@ pub enum Effect {
 /// What is written beside the gate, for the engine that comes after this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// The container it is about; `None` while none runs.
-    pub container: Option<Incarnation>,
-    /// Whether that container has passed startup.
-    pub started: bool,
+    /// The container that has finished starting; `None` while the present one has not.
+    pub started: Option<Incarnation>,
     /// The policy's generation it was made under.
     pub generation: i64,
 }

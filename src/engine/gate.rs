@@ -33,8 +33,7 @@ pub(super) struct GateKeeper {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Written {
     gate: Option<Gate>,
-    container: Option<Incarnation>,
-    started: bool,
+    started: Option<Incarnation>,
 }
 
 /// The last change of the gate, on its way to the pool.
@@ -53,11 +52,8 @@ impl GateKeeper {
             GateSeen::Ungated | GateSeen::Unset => None,
         };
         let held = gate.filter(|_| remembered.is_some()).map(|gate| (gate, Reason::Remembered));
-        let written = remembered.map(|(container, verdict)| Written {
-            gate,
-            container: Some(container),
-            started: verdict.started,
-        });
+        let written =
+            remembered.map(|(container, verdict)| Written { gate, started: verdict.started.then_some(container) });
         Self { held, last: gate, written, ..Self::default() }
     }
 
@@ -237,15 +233,16 @@ fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mu
     {
         return;
     }
-    let verdict @ Verdict { container, started, .. } = replica.verdict(policy.and_then(|policy| policy.spec.as_ref()));
+    let verdict @ Verdict { started, .. } = replica.verdict(policy.and_then(|policy| policy.spec.as_ref()));
     let (gate, reason) = match (replica.seen.gate, replica.gate.held) {
-        (GateSeen::Ungated, _) if started && container.is_some() => (None, Reason::NoRule),
+        (GateSeen::Ungated, _) if started.is_some() => (None, Reason::NoRule),
         (GateSeen::Unset | GateSeen::Set(_), Some((gate, reason))) => (Some(gate), reason),
         (GateSeen::Ungated, _) | (GateSeen::Unset | GateSeen::Set(_), None) => return,
     };
-    let wanted = Written { gate, container, started };
-    let unset_is_closed = replica.seen.gate == GateSeen::Unset && gate == Some(Gate::Closed) && container.is_none();
-    if replica.gate.written == Some(wanted) || unset_is_closed {
+    let wanted = Written { gate, started };
+    // A gate that was never written keeps the pod out all the same.
+    let needless = replica.seen.gate == GateSeen::Unset && reason == Reason::NotRunning;
+    if replica.gate.written == Some(wanted) || needless {
         return;
     }
     replica.gate.in_flight = Some(wanted);

@@ -90,11 +90,15 @@ impl Replica {
     pub(super) fn reconcile(&mut self, policy: Option<&Policy>, now: Time) {
         for kind in RuleKind::ALL {
             let rule = policy.and_then(|policy| policy.rule(kind));
-            let (Some(policy), Some(rule), Some(container)) = (policy, rule, self.container(kind)) else {
+            let (Some(spec), Some(rule), Some(container)) = (policy, rule, self.container(kind)) else {
                 self.judges[kind] = None;
+                if policy.is_some() && rule.is_none() {
+                    // What was seen may be older than the policy.
+                    self.seen.targets[kind] = None;
+                }
                 continue;
             };
-            self.reconcile_judge(kind, policy, rule, container, now);
+            self.reconcile_judge(kind, spec, rule, container, now);
         }
         if self.startup_rule_is_absent() && self.judges_passed() {
             self.started = self.lead().map(|lead| lead.incarnation);
@@ -214,8 +218,11 @@ impl Replica {
 
     /// The verdict to remember for whoever comes after this engine.
     pub(super) fn verdict(&self, policy: Option<&Policy>) -> Verdict {
-        let container = self.lead().filter(|lead| runs(lead.state)).map(|lead| lead.incarnation);
-        Verdict { container, started: self.is_started(), generation: policy.map_or(0, |policy| policy.generation) }
+        let started = self.lead().filter(|lead| runs(lead.state) && self.is_started());
+        Verdict {
+            started: started.map(|lead| lead.incarnation),
+            generation: policy.map_or(0, |policy| policy.generation),
+        }
     }
 
     /// What it is held for.

@@ -4,6 +4,9 @@ use std::num::NonZeroU32;
 
 use super::*;
 
+pub(super) const POLICY: PolicyKey = PolicyKey(0);
+pub(super) const OWNER: OwnerKey = OwnerKey(0);
+
 /// A rule with that period in seconds and failure threshold; everything else as small as it may be.
 pub(super) fn rule(period: u64, threshold: u32) -> Rule {
     Rule {
@@ -14,4 +17,236 @@ pub(super) fn rule(period: u64, threshold: u32) -> Rule {
         failure_threshold: NonZeroU32::new(threshold).unwrap(),
         success_threshold: NonZeroU32::MIN,
     }
+}
+
+/// Enforces a startup rule (1 s, 6), a liveness rule (1 s, 3) and a readiness rule (1 s, 1), with the defaults of the
+/// CRD and attempts on whole seconds.
+pub(super) fn policy() -> Policy {
+    Policy {
+        generation: 1,
+        mode: Mode::Enforce,
+        rules: PerRule { startup: Some(rule(1, 6)), liveness: Some(rule(1, 3)), readiness: Some(rule(1, 1)) },
+        restart: RestartSettings {
+            method: RestartMethod::Evict,
+            max_concurrent: Amount::Count(1),
+            backoff: Backoff {
+                initial: Span::from_secs(10),
+                max: Span::from_secs(300),
+                reset_after: Span::from_secs(600),
+            },
+            grace_period: Span::from_secs(10),
+            deadline: Span::from_secs(600),
+            loop_after: NonZeroU32::new(3).unwrap(),
+        },
+        pool: Pool::ReadinessGate,
+        phase: Phase::Aligned { origin: Time::ZERO },
+    }
+}
+
+/// A world in which every write succeeds at once and each replica answers as it was told to.
+pub(super) struct Bench {
+    pub(super) engine: Engine,
+    pub(super) now: Time,
+    pub(super) answers: BTreeMap<(u32, RuleKind), OutcomeClass>,
+    pub(super) seen: BTreeMap<u32, Observation>,
+    /// Effects other than attempts, in their order.
+    pub(super) done: Vec<(Time, Effect)>,
+    /// How the world answers restarts and gate writes.
+    pub(super) restart_result: EffectResult,
+    pub(super) intent_result: EffectResult,
+    pub(super) attempts: u32,
+}
+
+impl Bench {
+    pub(super) fn new() -> Self {
+        let mut bench = Self {
+            engine: Engine::new(),
+            now: Time::ZERO,
+            answers: BTreeMap::new(),
+            seen: BTreeMap::new(),
+            done: Vec::new(),
+            restart_result: EffectResult::Applied,
+            intent_result: EffectResult::Applied,
+            attempts: 0,
+        };
+        bench.tell(Input::OwnerSeen { owner: OWNER, seen: Owner { kind: OwnerKind::Recreates, desired: 8, first: 0 } });
+        bench
+    }
+
+    /// A synced world with this policy, whose rules others have passed before.
+    pub(super) fn with(policy: Policy) -> Self {
+        let mut bench = Self::new();
+        bench.set(policy);
+        let rules = PerRule { startup: true, liveness: true, readiness: true };
+        bench.tell(Input::PassedBefore { policy: POLICY, rules });
+        bench.tell(Input::Synced);
+        bench
+    }
+
+    /// Sets the policy, and shows every replica again, as the edge does.
+    pub(super) fn set(&mut self, policy: Policy) {
+        self.tell(Input::PolicySet { policy: POLICY, spec: Box::new(policy) });
+        for index in self.seen.keys().copied().collect::<Vec<_>>() {
+            self.show(index, |_| {});
+        }
+    }
+
+    pub(super) fn tell(&mut self, input: Input) {
+        self.engine.handle(self.now, input);
+    }
+
+    /// Shows a new replica with a running container, at an ordinal of its own.
+    pub(super) fn add(&mut self, index: u32) {
+        self.add_as(index, |_| {});
+    }
+
+    /// The same, but for what `change` says.
+    pub(super) fn add_as(&mut self, index: u32, change: impl FnOnce(&mut Observation)) {
+        let container = Target::Container(Container {
+            incarnation: Incarnation(1),
+            state: ContainerState::Running { since: self.now },
+            remembered: None,
+        });
+        let targets = PerRule { startup: Some(container), liveness: Some(container), readiness: Some(container) };
+        let seen = Observation {
+            policy: Some(POLICY),
+            owner: Some(OWNER),
+            place: Place::Fixed(Slot::Ordinal(index)),
+            node: None,
+            lifecycle: Lifecycle::Live,
+            ready: Readiness::NotReady,
+            gate: GateSeen::Unset,
+            targets,
+            spread: u64::from(index),
+            created: self.now,
+        };
+        self.seen.insert(index, seen);
+        self.show(index, change);
+    }
+
+    /// Changes what is seen of a replica.
+    pub(super) fn show(&mut self, index: u32, change: impl FnOnce(&mut Observation)) {
+        let seen = self.seen.get_mut(&index).unwrap();
+        change(seen);
+        let seen = Box::new(seen.clone());
+        self.tell(Input::ReplicaSeen { replica: key(index), seen });
+    }
+
+    /// Replaces the container of a replica in place.
+    pub(super) fn replace_container(&mut self, index: u32) {
+        let now = self.now;
+        self.each_container(index, |container| {
+            container.incarnation.0 += 1;
+            container.state = ContainerState::Running { since: now };
+            container.remembered = None;
+        });
+    }
+
+    /// Changes all containers of a replica.
+    pub(super) fn each_container(&mut self, index: u32, change: impl Fn(&mut Container)) {
+        self.show(index, |seen| {
+            for kind in RuleKind::ALL {
+                if let Some(Target::Container(container)) = &mut seen.targets[kind] {
+                    change(container);
+                }
+            }
+        });
+    }
+
+    /// What all rules of a replica are answered from now on.
+    pub(super) fn answer(&mut self, index: u32, class: OutcomeClass) {
+        for kind in RuleKind::ALL {
+            self.answers.insert((index, kind), class);
+        }
+    }
+
+    /// Lets whole seconds pass, polling at each.
+    pub(super) fn pass(&mut self, seconds: u64) {
+        for _ in 0..seconds {
+            self.settle();
+            self.now = self.now + Span::from_secs(1);
+        }
+        self.settle();
+    }
+
+    /// Polls until the engine has nothing more to do now.
+    pub(super) fn settle(&mut self) {
+        loop {
+            let mut effects = Vec::new();
+            self.engine.poll(self.now, &mut effects);
+            if effects.is_empty() {
+                return;
+            }
+            for effect in effects {
+                self.carry_out(effect);
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match &effect {
+            Effect::StartAttempt { attempt, .. } => {
+                self.attempts += 1;
+                let asked = (attempt.replica.index, attempt.rule);
+                let class = self.answers.get(&asked).copied().unwrap_or(OutcomeClass::Passed);
+                let outcome = Outcome { class, took: Span::ZERO };
+                self.tell(Input::AttemptFinished { attempt: *attempt, outcome });
+                return;
+            }
+            Effect::SetGate { replica, gate, .. } => {
+                let (replica, gate) = (*replica, *gate);
+                self.tell(Input::GateResult { replica, result: EffectResult::Applied });
+                if let Some(gate) = gate {
+                    self.show(replica.index, |seen| {
+                        seen.gate = GateSeen::Set(gate);
+                        seen.ready = if gate == Gate::Open { Readiness::Ready } else { Readiness::NotReady };
+                    });
+                }
+            }
+            Effect::RecordIntent { replica, .. } => {
+                self.tell(Input::IntentResult { replica: *replica, result: self.intent_result });
+            }
+            Effect::Restart { replica, .. } => {
+                self.tell(Input::RestartResult { replica: *replica, result: self.restart_result });
+            }
+            Effect::Record(_) | Effect::Published { .. } | Effect::Took { .. } => {}
+        }
+        self.done.push((self.now, effect));
+    }
+
+    /// The restarts that were carried out: when, and of whom.
+    pub(super) fn restarts(&self) -> Vec<(u64, u32)> {
+        let restart = |(at, effect): &(Time, Effect)| match effect {
+            Effect::Restart { replica, .. } => Some((seconds(*at), replica.index)),
+            _ => None,
+        };
+        self.done.iter().filter_map(restart).collect()
+    }
+
+    /// The transitions of a replica: when, and what.
+    pub(super) fn told(&self, index: u32) -> Vec<(u64, TransitionKind)> {
+        let told = |(at, effect): &(Time, Effect)| match effect {
+            Effect::Record(transition) if transition.replica.index == index => Some((seconds(*at), transition.kind)),
+            _ => None,
+        };
+        self.done.iter().filter_map(told).collect()
+    }
+
+    /// Where a replica's gate stands.
+    pub(super) fn gate(&self, index: u32) -> GateSeen {
+        self.seen[&index].gate
+    }
+
+    /// What the engine holds.
+    pub(super) fn report(&self) -> PolicyReport {
+        self.engine.report(POLICY, self.now).unwrap()
+    }
+}
+
+pub(super) fn key(index: u32) -> ReplicaKey {
+    ReplicaKey { index, generation: 0 }
+}
+
+fn seconds(time: Time) -> u64 {
+    time.as_nanos() / 1_000_000_000
 }
