@@ -116,37 +116,10 @@ impl Fleet {
         seat.count_foreign(now);
     }
 
-    /// The intent was written, or not: only an acknowledged one is carried out, and only while it is still wanted.
-    pub(super) fn intent_written(
-        &mut self,
-        key: PolicyKey,
-        replica: ReplicaKey,
-        result: EffectResult,
-        now: Time,
-        around: &Surroundings<'_>,
-        recorder: &mut Recorder<'_>,
-    ) {
-        let wanted = self.wanting.contains_key(&replica.index);
-        let Some(spec) = &self.spec else { return };
-        let Some(seat) = self.seats.values_mut().find(|seat| is_recorded(seat, replica)) else { return };
-        let (Some(intent), Some(order)) = (seat.memory.intent, seat.order()) else { return };
-        let present = around.replicas.get(replica.index as usize).and_then(Option::as_ref);
-        let container = present.filter(|present| present.key == replica).and_then(Replica::lead);
-        match (result, container, order.container) {
-            (EffectResult::Applied, Some(container), Some(decided)) if wanted && container.incarnation == decided => {
-                seat.send();
-                recorder.push(Effect::Restart {
-                    policy: key,
-                    replica,
-                    rule: intent.rule,
-                    incarnation: decided,
-                    method: spec.restart.method,
-                    grace_period: spec.restart.grace_period,
-                });
-            }
-            (EffectResult::Applied, _, _) => seat.drop_intent(),
-            (EffectResult::Refused(refusal), _, _) => seat.refuse(refusal, now),
-            (EffectResult::Unknown, _, _) => seat.refuse(Refusal::Failed, now),
+    /// The intent was written, or not. What follows is decided over all that is known by then.
+    pub(super) fn intent_written(&mut self, replica: ReplicaKey, result: EffectResult) {
+        if let Some(seat) = self.seats.values_mut().find(|seat| is_recorded(seat, replica)) {
+            seat.written = Some(result);
         }
     }
 
@@ -186,6 +159,7 @@ impl Fleet {
         recorder: &mut Recorder<'_>,
     ) {
         let Some(spec) = self.spec.take() else { return };
+        self.order(key, &spec, now, around, recorder);
         self.supervise(key, &spec, now, around, recorder);
         self.decide(key, &spec, now, around, recorder);
         self.spec = Some(spec);
@@ -211,6 +185,42 @@ impl Fleet {
     /// The restarts that a replica's rules ask for.
     pub(super) fn wants(&self, replica: &Replica) -> Option<RuleKind> {
         self.wanting.get(&replica.key.index).map(|(_, rule)| *rule)
+    }
+
+    /// Orders what was written down: only an acknowledged intent is carried out, and only while it is still wanted.
+    fn order(
+        &mut self,
+        key: PolicyKey,
+        spec: &Policy,
+        now: Time,
+        around: &Surroundings<'_>,
+        recorder: &mut Recorder<'_>,
+    ) {
+        for seat in self.seats.values_mut() {
+            let Some(result) = seat.written.take() else { continue };
+            let Some((intent, order)) = seat.memory.intent.zip(seat.order()) else { continue };
+            let replica = intent.replica.and_then(|replica| around.replica(replica));
+            let wanted = replica.filter(|replica| {
+                self.wanting.contains_key(&replica.key.index)
+                    && order.container == replica.lead().map(|lead| lead.incarnation)
+            });
+            match (result, wanted, order.container) {
+                (EffectResult::Applied, Some(replica), Some(incarnation)) => {
+                    seat.send();
+                    recorder.push(Effect::Restart {
+                        policy: key,
+                        replica: replica.key,
+                        rule: intent.rule,
+                        incarnation,
+                        method: spec.restart.method,
+                        grace_period: spec.restart.grace_period,
+                    });
+                }
+                (EffectResult::Applied, _, _) => seat.drop_intent(),
+                (EffectResult::Refused(refusal), _, _) => seat.refuse(refusal, now),
+                (EffectResult::Unknown, _, _) => seat.refuse(Refusal::Failed, now),
+            }
+        }
     }
 
     fn supervise(
@@ -241,9 +251,13 @@ impl Fleet {
                     seat.carry_out(intent.at);
                 }
             }
-            if seat.doubted_until().is_some_and(|until| until <= now) && untouched {
-                restarts.uncount(seat.order());
-                seat.disprove();
+            match seat.doubted_until() {
+                Some(until) if until <= now && untouched => {
+                    restarts.uncount(seat.order());
+                    seat.disprove();
+                }
+                Some(until) if until <= now => seat.believe(),
+                Some(_) | None => {}
             }
             if let Some(intent) = seat.memory.intent.filter(|intent| intent.stage == IntentStage::CarriedOut) {
                 let returned = occupant.is_some_and(|replica| !is_untouched(seat, replica) && replica.is_judged_well());

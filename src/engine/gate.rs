@@ -227,10 +227,9 @@ fn follow(gate: &mut GateKeeper, ready: Readiness, now: Time, recorder: &mut Rec
 }
 
 fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mut Recorder<'_>) {
-    if replica.seen.lifecycle == Lifecycle::Terminating
-        || replica.gate.in_flight.is_some()
-        || replica.gate.retry.is_some_and(|at| at > now)
-    {
+    replica.gate.retry.take_if(|at| *at <= now);
+    let waits = replica.gate.in_flight.is_some() || replica.gate.retry.is_some();
+    if waits || replica.seen.lifecycle == Lifecycle::Terminating {
         return;
     }
     let verdict @ Verdict { started, .. } = replica.verdict(policy.and_then(|policy| policy.spec.as_ref()));
@@ -246,6 +245,5 @@ fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mu
         return;
     }
     replica.gate.in_flight = Some(wanted);
-    replica.gate.retry = None;
     recorder.push(Effect::SetGate { replica: replica.key, gate, verdict, reason });
 }

@@ -41,6 +41,8 @@ mod report;
 mod schedule;
 mod seat;
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod test_support;
 #[cfg(test)]
 mod tests;
@@ -213,9 +215,8 @@ impl Engine {
                 }
             }
             Input::IntentResult { replica, result } => {
-                let around = Surroundings { replicas: &mut self.replicas, owners: &self.owners, nodes: &self.nodes };
                 for (key, fleet) in &mut self.fleets {
-                    fleet.intent_written(*key, replica, result, at, &around, recorder);
+                    fleet.intent_written(replica, result);
                     self.touched.insert(Subject::Fleet(*key));
                 }
             }

@@ -1,8 +1,8 @@
 //! What outlives a replica: the restarts of its seat, its backoff, its loop, its restart in flight.
 
 use super::{
-    Backoff, Incarnation, Intent, IntentStage, Obstacle, Reason, Refusal, ReplicaKey, RestartSettings, RuleKind,
-    SeatMemory, Span, Time,
+    Backoff, EffectResult, Incarnation, Intent, IntentStage, Obstacle, Reason, Refusal, ReplicaKey, RestartSettings,
+    RuleKind, SeatMemory, Span, Time,
 };
 
 /// How long an order whose answer was lost counts as carried out although nothing shows it.
@@ -16,6 +16,8 @@ pub(super) struct Seat {
     pub(super) last_rule: Option<RuleKind>,
     /// Whether its loop has been told.
     pub(super) in_loop: bool,
+    /// The answer to writing the intent down, until it is acted on.
+    pub(super) written: Option<EffectResult>,
     /// The restart in flight, as far as only this engine needs to know it.
     order: Option<Order>,
     /// The answer to the order was lost.
@@ -88,6 +90,11 @@ impl Seat {
     /// When a lost answer is disproved by a replica that is still untouched.
     pub(super) fn doubted_until(&self) -> Option<Time> {
         self.doubt
+    }
+
+    /// The lost answer was a yes.
+    pub(super) fn believe(&mut self) {
+        self.doubt = None;
     }
 
     /// The lost answer was a no.

@@ -1,0 +1,364 @@
+//! A hostile world around the engine: answers are lost, late or refused, containers crash, replicas come and go,
+//! policies are edited, and the engine is killed and succeeded by one that knows only what was written down. After
+//! every step the invariants are checked. A failure prints the seed that repeats it.
+
+use super::test_support::{OWNER, POLICY, policy};
+use super::*;
+
+const SEEDS: u64 = 60;
+const STEPS: u32 = 1_500;
+const REPLICAS: u64 = 6;
+
+#[test]
+fn no_order_of_events_breaks_an_invariant() {
+    let mut restarts = 0;
+    for seed in 0..SEEDS {
+        let mut world = World::new(seed);
+        for _ in 0..STEPS {
+            world.step();
+        }
+        restarts += world.restarts;
+    }
+    assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_effects() {
+    let trace = |seed| {
+        let mut world = World::new(seed);
+        for _ in 0..STEPS {
+            world.step();
+        }
+        world.trace
+    };
+    assert_eq!(trace(7), trace(7));
+}
+
+/// The pods, the API server and the clock.
+struct World {
+    seed: u64,
+    random: u64,
+    now: Time,
+    engine: Engine,
+    spec: Policy,
+    pods: BTreeMap<u32, Pod>,
+    /// The pods as they were when the effects were decided.
+    decided_on: BTreeMap<u32, Pod>,
+    next_generation: u32,
+    in_flight: BTreeMap<(ReplicaKey, RuleKind), AttemptId>,
+    /// What the policy's status holds: all that a new engine is told of the old one.
+    status: BTreeMap<SeatKey, SeatMemory>,
+    passed: PerRule<bool>,
+    acknowledged: BTreeSet<ReplicaKey>,
+    restarts: u64,
+    trace: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Pod {
+    key: ReplicaKey,
+    ordinal: u32,
+    incarnation: Incarnation,
+    state: ContainerState,
+    lifecycle: Lifecycle,
+    gate: GateSeen,
+    started: Option<Incarnation>,
+    healthy: bool,
+    /// The rules that this very container has failed.
+    failed: PerRule<bool>,
+    /// It was let into the pool after startup.
+    admitted: bool,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut spec = policy();
+        spec.restart.max_concurrent = Amount::Count(2);
+        spec.restart.deadline = Span::from_secs(40);
+        spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
+        let mut world = Self {
+            seed,
+            random: seed,
+            now: Time::ZERO + Span::from_secs(1_000),
+            engine: Engine::new(),
+            spec,
+            pods: BTreeMap::new(),
+            decided_on: BTreeMap::new(),
+            next_generation: 0,
+            in_flight: BTreeMap::new(),
+            status: BTreeMap::new(),
+            passed: PerRule::default(),
+            acknowledged: BTreeSet::new(),
+            restarts: 0,
+            trace: Vec::new(),
+        };
+        for ordinal in 0..REPLICAS as u32 {
+            world.create(ordinal);
+        }
+        world.succeed();
+        world
+    }
+
+    fn step(&mut self) {
+        match self.below(40) {
+            0 => self.with_pod(|pod, _| pod.healthy = !pod.healthy),
+            1 => self.with_pod(|pod, now| pod.run_again(now)),
+            2 => self.with_pod(|pod, _| pod.state = ContainerState::Down),
+            3 => self.delete_one(),
+            4 => self.edit(),
+            5 => self.succeed(),
+            _ => self.now = self.now + Span::from_millis(self.below(900)),
+        }
+        self.recreate();
+        self.poll();
+        self.answer_attempts();
+        self.poll();
+        self.check();
+    }
+
+    fn poll(&mut self) {
+        let mut effects = Vec::new();
+        self.engine.poll(self.now, &mut effects);
+        self.decided_on = self.pods.clone();
+        for effect in effects {
+            self.trace.push(format!("{:?} {effect:?}", self.now));
+            self.carry_out(effect);
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::StartAttempt { attempt, incarnation, .. } => {
+                let pod = self.decided_on.values().find(|pod| pod.key == attempt.replica);
+                let pod = pod.expect("an attempt at a replica that is gone");
+                assert_eq!(pod.incarnation, incarnation, "seed {}: an attempt at another container", self.seed);
+                assert_eq!(pod.lifecycle, Lifecycle::Live, "seed {}: an attempt at a terminating pod", self.seed);
+                self.in_flight.insert((attempt.replica, attempt.rule), attempt);
+            }
+            Effect::SetGate { replica, gate, verdict, .. } => {
+                let result = self.fate();
+                if let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica)
+                    && result != EffectResult::Refused(Refusal::Failed)
+                {
+                    pod.gate = gate.map_or(pod.gate, GateSeen::Set);
+                    pod.started = verdict.started;
+                    pod.admitted |= gate == Some(Gate::Open) && pod.started == Some(pod.incarnation);
+                }
+                self.engine.handle(self.now, Input::GateResult { replica, result });
+                self.show_all();
+            }
+            Effect::RecordIntent { replica, .. } => {
+                let result = self.fate();
+                if result != EffectResult::Refused(Refusal::Failed) {
+                    self.write_status();
+                }
+                if result == EffectResult::Applied {
+                    self.acknowledged.insert(replica);
+                }
+                self.engine.handle(self.now, Input::IntentResult { replica, result });
+            }
+            Effect::Restart { replica, incarnation, .. } => {
+                let seed = self.seed;
+                assert!(self.acknowledged.remove(&replica), "seed {seed}: a restart without its intent");
+                let result = self.fate();
+                if let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica)
+                    && result != EffectResult::Refused(Refusal::Failed)
+                {
+                    assert_eq!(pod.incarnation, incarnation, "seed {seed}: a restart of another container");
+                    assert!(pod.failed.startup || pod.failed.liveness, "seed {seed}: a restart without evidence");
+                    pod.lifecycle = Lifecycle::Terminating;
+                    self.restarts += 1;
+                }
+                self.engine.handle(self.now, Input::RestartResult { replica, result });
+                self.show_all();
+            }
+            Effect::Record(_) | Effect::Published { .. } | Effect::Took { .. } => {}
+        }
+    }
+
+    /// Answers most attempts that are under way, loses some, and answers some too late.
+    fn answer_attempts(&mut self) {
+        for ((key, rule), attempt) in std::mem::take(&mut self.in_flight) {
+            let Some(pod) = self.pods.values_mut().find(|pod| pod.key == key) else { continue };
+            let runs = matches!(pod.state, ContainerState::Running { .. });
+            let class = if runs && pod.healthy { OutcomeClass::Passed } else { OutcomeClass::Refused };
+            pod.failed[rule] |= class.evidence() == Evidence::Fail;
+            match self.below(12) {
+                0 => {}
+                1 => drop(self.in_flight.insert((key, rule), attempt)),
+                _ => {
+                    self.passed[rule] |= class.evidence() == Evidence::Pass;
+                    let outcome = Outcome { class, took: Span::ZERO };
+                    self.engine.handle(self.now, Input::AttemptFinished { attempt, outcome });
+                }
+            }
+        }
+    }
+
+    fn check(&mut self) {
+        let report = self.engine.report(POLICY, self.now).unwrap();
+        let seed = self.seed;
+        let restarting = report.seats.iter().filter(|seat| seat.memory.intent.is_some()).count();
+        assert!(restarting <= 2, "seed {seed}: {restarting} seats in a restart");
+        assert!(report.failing <= report.suspect && report.suspect + report.starting <= report.replicas);
+        for pod in self.pods.values().filter(|pod| pod.lifecycle == Lifecycle::Live) {
+            let running = matches!(pod.state, ContainerState::Running { .. });
+            let held = report.replica_reports.iter().find(|replica| replica.replica == pod.key).and_then(|r| r.gate);
+            if running && pod.admitted && !pod.failed.readiness {
+                assert!(
+                    held.is_none_or(|(gate, _)| gate == Gate::Open),
+                    "seed {seed}: {pod:?} ejected without evidence"
+                );
+            }
+        }
+        // A deadline in the past would make the world spin.
+        if let Some((at, why)) = self.engine.next_deadline() {
+            assert!(at > self.now, "seed {seed}: still due after a poll: {why}");
+        }
+    }
+
+    /// The engine is killed; the next one knows what the API server holds.
+    fn succeed(&mut self) {
+        self.engine = Engine::new();
+        self.in_flight.clear();
+        self.acknowledged.clear();
+        let desired = REPLICAS as u32;
+        let owner = Owner { kind: OwnerKind::Recreates, desired, first: 0 };
+        self.engine.handle(self.now, Input::OwnerSeen { owner: OWNER, seen: owner });
+        self.engine.handle(self.now, Input::PolicySet { policy: POLICY, spec: Box::new(self.spec.clone()) });
+        self.engine.handle(self.now, Input::PassedBefore { policy: POLICY, rules: self.passed });
+        for (seat, memory) in self.status.clone() {
+            let present = |key: &ReplicaKey| self.pod(*key).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);
+            let intent = memory.intent.map(|intent| Intent { replica: intent.replica.filter(present), ..intent });
+            let memory = SeatMemory { intent, occupant: memory.occupant.filter(present), ..memory };
+            self.engine.handle(self.now, Input::SeatRestored { policy: POLICY, seat, memory });
+        }
+        for pod in self.pods.values() {
+            let remembered = (pod.started == Some(pod.incarnation)).then_some(Remembered { started: true });
+            self.engine.handle(self.now, pod.seen(remembered));
+        }
+        self.engine.handle(self.now, Input::Synced);
+    }
+
+    fn write_status(&mut self) {
+        let report = self.engine.report(POLICY, self.now).unwrap();
+        self.status = report.seats.iter().map(|seat| (seat.seat, seat.memory)).collect();
+    }
+
+    fn edit(&mut self) {
+        match self.below(4) {
+            0 => self.spec.mode = Mode::Observe,
+            1 => self.spec.mode = Mode::Enforce,
+            2 => {
+                let threshold = 1 + self.below(4) as u32;
+                let liveness = self.spec.rules.liveness.as_mut().unwrap();
+                liveness.failure_threshold = std::num::NonZeroU32::new(threshold).unwrap();
+            }
+            _ => {
+                let period = Span::from_millis(200 + 100 * self.below(20));
+                self.spec.rules.readiness.as_mut().unwrap().period = period;
+            }
+        }
+        self.engine.handle(self.now, Input::PolicySet { policy: POLICY, spec: Box::new(self.spec.clone()) });
+    }
+
+    fn with_pod(&mut self, change: impl FnOnce(&mut Pod, Time)) {
+        let ordinal = self.below(REPLICAS) as u32;
+        if let Some(pod) = self.pods.get_mut(&ordinal) {
+            change(pod, self.now);
+            self.engine.handle(self.now, pod.seen(None));
+        }
+    }
+
+    fn delete_one(&mut self) {
+        self.with_pod(|pod, _| pod.lifecycle = Lifecycle::Terminating);
+    }
+
+    /// The owner ends what terminates, and creates anew.
+    fn recreate(&mut self) {
+        if self.below(3) > 0 {
+            return;
+        }
+        let terminating = |pod: &&Pod| pod.lifecycle == Lifecycle::Terminating;
+        if let Some(pod) = self.pods.values().find(terminating).cloned() {
+            self.engine.handle(self.now, Input::ReplicaGone { replica: pod.key });
+            self.pods.remove(&pod.ordinal);
+            self.create(pod.ordinal);
+        }
+    }
+
+    fn create(&mut self, ordinal: u32) {
+        self.next_generation += 1;
+        let pod = Pod {
+            key: ReplicaKey { index: ordinal, generation: self.next_generation },
+            ordinal,
+            incarnation: Incarnation(1),
+            state: ContainerState::Running { since: self.now },
+            lifecycle: Lifecycle::Live,
+            gate: GateSeen::Unset,
+            started: None,
+            healthy: self.below(4) > 0,
+            failed: PerRule::default(),
+            admitted: false,
+        };
+        self.engine.handle(self.now, pod.seen(None));
+        self.pods.insert(ordinal, pod);
+    }
+
+    fn show_all(&mut self) {
+        for pod in self.pods.values() {
+            self.engine.handle(self.now, pod.seen(None));
+        }
+    }
+
+    fn pod(&self, key: ReplicaKey) -> Option<&Pod> {
+        self.pods.values().find(|pod| pod.key == key)
+    }
+
+    /// How a write goes: mostly well, sometimes refused, sometimes done without an answer.
+    fn fate(&mut self) -> EffectResult {
+        match self.below(8) {
+            0 => EffectResult::Refused(Refusal::Failed),
+            1 => EffectResult::Unknown,
+            _ => EffectResult::Applied,
+        }
+    }
+
+    /// A number from 0 to `limit` - 1, by SplitMix64.
+    fn below(&mut self, limit: u64) -> u64 {
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+}
+
+impl Pod {
+    fn run_again(&mut self, now: Time) {
+        self.incarnation.0 += 1;
+        self.state = ContainerState::Running { since: now };
+        (self.failed, self.admitted) = (PerRule::default(), false);
+    }
+
+    fn seen(&self, remembered: Option<Remembered>) -> Input {
+        let container = Container { incarnation: self.incarnation, state: self.state, remembered };
+        let target = Some(Target::Container(container));
+        let ready = match self.gate {
+            GateSeen::Set(Gate::Open) => Readiness::Ready,
+            GateSeen::Set(Gate::Closed) | GateSeen::Unset | GateSeen::Ungated => Readiness::NotReady,
+        };
+        let seen = Observation {
+            policy: Some(POLICY),
+            owner: Some(OWNER),
+            place: Place::Fixed(Slot::Ordinal(self.ordinal)),
+            node: None,
+            lifecycle: self.lifecycle,
+            ready,
+            gate: self.gate,
+            targets: PerRule { startup: target, liveness: target, readiness: target },
+            spread: u64::from(self.ordinal),
+            created: Time::ZERO,
+        };
+        Input::ReplicaSeen { replica: self.key, seen: Box::new(seen) }
+    }
+}
