@@ -14,6 +14,7 @@ use tokio::time::{Instant, timeout};
 use super::Connections;
 use super::fleet::Fleet;
 use super::line::{Outcome, Outlived};
+use super::plan::ms;
 use crate::fake_app::Truth;
 
 /// The longest answer that is read.
@@ -173,7 +174,7 @@ impl Connection {
     fn settle(&mut self, outlived: &mut Outlived) {
         if let Some(ejected) = self.ejected.take() {
             outlived.connections += 1;
-            outlived.longest_ms = outlived.longest_ms.max(ejected.elapsed().as_secs_f64() * 1e3);
+            outlived.longest_ms = outlived.longest_ms.max(ms(ejected.elapsed()));
         }
     }
 }

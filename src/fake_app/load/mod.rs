@@ -89,12 +89,12 @@ pub async fn run(load: Load, source: Source, mut out: Box<dyn Write + Send>) -> 
     };
     let (lines, written) = mpsc::channel();
     // A thread of its own, since a slow reader of the lines must not delay a request.
-    let writer = std::thread::spawn(move || {
+    let writer = tokio::task::spawn_blocking(move || {
         let tally = Tally::write(&written, &mut out);
         (tally, out)
     });
     let end = Sending::new(load, fleet, lines).send_all().await?;
-    let (tally, mut out) = writer.join().map_err(|_| io::Error::other("the writer has failed"))?;
+    let (tally, mut out) = writer.await.map_err(io::Error::from)?;
     write_line(&Line::Summary(tally?.summary(end)), &mut out)?;
     Ok(())
 }

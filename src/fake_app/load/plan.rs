@@ -1,6 +1,7 @@
 //! When which request is due.
 
 use std::num::NonZeroU32;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use tokio::time::Instant;
@@ -98,7 +99,7 @@ impl Timetable {
 
     /// An instant in milliseconds since the first turn began.
     pub fn ms_of(&self, instant: Instant) -> f64 {
-        instant.saturating_duration_since(self.origin).as_secs_f64() * 1e3
+        ms(instant.saturating_duration_since(self.origin))
     }
 
     fn instant(&self, nominal: Span) -> Instant {
@@ -106,10 +107,13 @@ impl Timetable {
     }
 }
 
+/// Milliseconds, to the microsecond.
+pub(super) fn ms(duration: Duration) -> f64 {
+    duration.as_micros() as f64 / 1e3
+}
+
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn timetable(turn_ms: u64, turns: u32, rate: u32, speed: &str) -> Timetable {

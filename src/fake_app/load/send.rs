@@ -2,7 +2,6 @@
 
 use std::io;
 use std::sync::mpsc;
-use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::signal::unix::{SignalKind, signal};
@@ -14,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::client::{Answer, Client};
 use super::fleet::{Fleet, Member};
 use super::line::{Line, Outcome, RequestLine, TruthLine};
-use super::plan::{Due, Timetable};
+use super::plan::{Due, Timetable, ms};
 use super::tally::End;
 use super::{Connections, Load, Route};
 use crate::scenario::TrueState;
@@ -50,7 +49,7 @@ impl Sending {
         let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
         let tasks = TaskTracker::new();
         tasks.spawn(self.clone().look_every_turn(tasks.clone()));
-        let following = tokio::spawn(self.clone().follow_pool());
+        let following = tokio::spawn(follow(self.client.clone(), self.fleet.clone()));
         let mut unsent = self.timetable.requests().count() as u64;
         let due = self.timetable.requests().skip_while(|due| self.timetable.is_too_late_for(due));
         for due in due {
@@ -133,12 +132,6 @@ impl Sending {
         answer.truth.map(|truth| truth.state)
     }
 
-    async fn follow_pool(mut self) {
-        while self.fleet.changed().await.is_ok() {
-            self.client.pool_is(&self.fleet.borrow_and_update());
-        }
-    }
-
     /// Lines that cannot be written end the load.
     fn write(&self, line: Line) {
         if self.lines.send(line).is_err() {
@@ -147,6 +140,42 @@ impl Sending {
     }
 }
 
-fn ms(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1e3
+/// Keeps the client informed of who is in the pool. Holds nothing that the end of the load waits for.
+async fn follow(client: Client, mut fleet: watch::Receiver<Fleet>) {
+    while fleet.changed().await.is_ok() {
+        client.pool_is(&fleet.borrow_and_update());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Span;
+    use crate::fake_app::load::Plan;
+    use crate::scenario::Speed;
+
+    #[tokio::test]
+    async fn nobody_holds_the_lines_of_a_load_that_is_over() {
+        let plan = Plan {
+            start: None,
+            turn: Span::from_millis(1),
+            turns: 1,
+            rate: std::num::NonZeroU32::MIN,
+            speed: Speed::REAL,
+        };
+        let route = Route::Endpoints;
+        let load = Load { plan, route, connections: Connections::KeptOpen, timeout: Span::from_secs(1).into() };
+        let (_pool_goes_on_changing, fleet) = watch::channel(Fleet::default());
+        let (lines, written) = mpsc::channel();
+        let end = Sending::new(load, fleet, lines).send_all().await.unwrap();
+        let outcomes: Vec<_> = written
+            .try_iter()
+            .filter_map(|line| match line {
+                Line::Request(line) => Some(line.outcome),
+                Line::Truth(_) | Line::Summary(_) => None,
+            })
+            .collect();
+        assert_eq!((outcomes, end.unsent), (vec![Outcome::EmptyPool], 0));
+        assert_eq!(written.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+    }
 }
