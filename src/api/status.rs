@@ -177,6 +177,10 @@ pub struct IntentStatus {
 
     /// When it was decided.
     pub time: MicroTime,
+
+    /// Whether it was carried out, and counts. Otherwise it was only about to be when this was written.
+    #[serde(default)]
+    pub carried_out: bool,
 }
 
 /// What is to be said of a pod.

@@ -9,7 +9,9 @@ use crate::api::{
 };
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind, timestamp};
-use crate::engine::{GateSeen, Intent, Lifecycle, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport, Time};
+use crate::engine::{
+    GateSeen, Intent, IntentStage, Lifecycle, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport, Time,
+};
 
 /// What is carried over from before: what an earlier controller or the write before this one said.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +88,12 @@ fn seat_status(index: &Index, seat: &SeatReport, before: &ProbePolicyStatus) -> 
 fn intent_status(index: &Index, intent: &Intent, said: Option<&SeatStatus>) -> Option<IntentStatus> {
     let time = MicroTime(timestamp(intent.at));
     let said = said.and_then(|seat| seat.intent.clone()).filter(|said| same_instant(&said.time, &time));
+    let carried_out = intent.stage == IntentStage::CarriedOut;
+    let said = said.map(|said| IntentStatus { carried_out, ..said });
     said.or_else(|| {
         let pod = index.pod(intent.replica?)?;
         let (name, uid) = (pod.name.name.to_string(), pod.uid.0.to_string());
-        Some(IntentStatus { pod: name, pod_uid: uid, rule: intent.rule.into(), time })
+        Some(IntentStatus { pod: name, pod_uid: uid, rule: intent.rule.into(), time, carried_out })
     })
 }
 

@@ -6,7 +6,7 @@ use super::Index;
 use crate::api::{SeatName, SeatStatus};
 use crate::cluster::records::Uid;
 use crate::cluster::time;
-use crate::engine::{Input, Intent, IntentStage, PerRule, PolicyKey, ReplicaKey, SeatKey, SeatMemory, Slot};
+use crate::engine::{Input, Intent, IntentStage, Lifecycle, PerRule, PolicyKey, ReplicaKey, SeatKey, SeatMemory, Slot};
 
 impl Index {
     /// Everything an engine that knows nothing must hear, ending with [`Input::Synced`]. Ask once [`Index::is_synced`].
@@ -72,11 +72,12 @@ impl Index {
             SeatName::Node(node) => Slot::Node(self.nodes.key(node, inputs)),
             SeatName::Nth(n) => Slot::Nth(*n),
         };
+        let live = |replica: &ReplicaKey| self.pod(*replica).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);
         let intent = seat.intent.as_ref().map(|intent| Intent {
-            replica: replica(&intent.pod_uid),
+            replica: replica(&intent.pod_uid).filter(live),
             rule: intent.rule.into(),
             at: time(intent.time.0),
-            stage: IntentStage::Ordered,
+            stage: if intent.carried_out { IntentStage::CarriedOut } else { IntentStage::Recorded },
         });
         let memory = SeatMemory {
             restarts: seat.restarts,
