@@ -1,6 +1,8 @@
 //! The model, which runs the real engine, against a naive model of the same lesson written down on its own: whatever
 //! the scenario and the policy, every figure must be the same.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use probe_policy::api::{ParsedPolicy, ProbePolicySpec};
 use probe_policy::engine::{Phase, Time};
 use probe_policy::model;

@@ -193,12 +193,9 @@ fn replica_state(fleet: &Fleet, replica: &Replica) -> ReplicaState {
         let intent = fleet.seats.get(&seat).and_then(|seat| seat.memory.intent);
         intent.is_some_and(|intent| intent.replica == Some(replica.key))
     };
-    match replica.state(fleet.spec.as_ref()) {
-        ReplicaState::Failing | ReplicaState::Starting if replica.seat().is_some_and(restarting) => {
-            ReplicaState::Restarting
-        }
-        state => state,
-    }
+    let state = replica.state(fleet.spec.as_ref());
+    let may_restart = matches!(state, ReplicaState::Failing | ReplicaState::Starting);
+    if may_restart && replica.seat().is_some_and(restarting) { ReplicaState::Restarting } else { state }
 }
 
 fn count<T>(things: impl Iterator<Item = T>) -> u32 {

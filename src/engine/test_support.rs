@@ -214,22 +214,28 @@ impl Bench {
         self.done.push((self.now, effect));
     }
 
-    /// The restarts that were carried out: when, and of whom.
+    /// The restarts that were ordered: when, and of whom.
     pub(super) fn restarts(&self) -> Vec<(u64, u32)> {
-        let restart = |(at, effect): &(Time, Effect)| match effect {
-            Effect::Restart { replica, .. } => Some((seconds(*at), replica.index)),
-            _ => None,
-        };
-        self.done.iter().filter_map(restart).collect()
+        let mut restarts = Vec::new();
+        for (at, effect) in &self.done {
+            if let Effect::Restart { replica, .. } = effect {
+                restarts.push((seconds(*at), replica.index));
+            }
+        }
+        restarts
     }
 
     /// The transitions of a replica: when, and what.
     pub(super) fn told(&self, index: u32) -> Vec<(u64, TransitionKind)> {
-        let told = |(at, effect): &(Time, Effect)| match effect {
-            Effect::Record(transition) if transition.replica.index == index => Some((seconds(*at), transition.kind)),
-            _ => None,
-        };
-        self.done.iter().filter_map(told).collect()
+        let mut told = Vec::new();
+        for (at, effect) in &self.done {
+            if let Effect::Record(transition) = effect
+                && transition.replica.index == index
+            {
+                told.push((seconds(*at), transition.kind));
+            }
+        }
+        told
     }
 
     /// Where a replica's gate stands.
