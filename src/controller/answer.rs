@@ -87,10 +87,26 @@ fn never_connected(error: &kube::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use kube::core::Status;
     use kube::core::response::{StatusCause, StatusDetails};
 
     use super::*;
+    use crate::controller::clock::Clock;
+
+    #[tokio::test]
+    async fn with_a_void_permit_nothing_is_sent() {
+        let clock = Clock::start();
+        let void = Permit::for_test(clock, clock.now());
+        let sent = Cell::new(false);
+        let request = async {
+            sent.set(true);
+            Ok(())
+        };
+        let answer = ask(&void, Duration::from_secs(1), request).await;
+        assert!(matches!(answer, Err(Failure::NotLeading)) && !sent.get());
+    }
 
     #[test]
     fn only_a_budgets_429_is_a_budgets_refusal() {

@@ -103,6 +103,14 @@ impl Permit {
         self.until().is_some_and(|until| self.leadership.clock.now() < until)
     }
 
+    /// A permit that is void from `until` on.
+    #[cfg(test)]
+    pub(super) fn for_test(clock: Clock, until: Time) -> Self {
+        let standing = Standing { tenure: Some(Tenure { term: 1, until }), holder: None };
+        let leadership = Leadership { clock, standing: watch::channel(standing).1 };
+        Self { term: 1, leadership }
+    }
+
     fn until(&self) -> Option<Time> {
         let tenure = self.leadership.standing.borrow().tenure?;
         (tenure.term == self.term).then_some(tenure.until)
@@ -168,7 +176,9 @@ impl Candidate {
         match written {
             Ok(lease) => self.election.acknowledged(sent, self.clock.now(), record(lease)),
             Err(error) if held => {
+                // Somebody else may hold it by now, and who that is decides whether we may still act.
                 self.election.forget();
+                self.read().await?;
                 return Err(error);
             }
             Err(error) => return Err(error),
@@ -238,5 +248,61 @@ fn record(lease: Lease) -> Record {
         holder: spec.holder_identity.filter(|holder| !holder.is_empty()),
         duration: Span::from_secs(seconds),
         transitions: spec.lease_transitions.unwrap_or(0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controller::playground::Playground;
+
+    #[tokio::test]
+    #[ignore = "needs a cluster"]
+    async fn bob_takes_over_at_once_when_alice_releases_and_she_has_stopped_before() {
+        let place = Playground::open("lease").await;
+        let (alice, stop_alice, alice_ran) = stand(&place, "alice");
+        let permit = leading(alice).await;
+        let (bob, stop_bob, bob_ran) = stand(&place, "bob");
+        stop_alice.cancel();
+        alice_ran.await.unwrap();
+        assert!(!permit.holds());
+        assert!(leading(bob).await.holds());
+        stop_bob.cancel();
+        bob_ran.await.unwrap();
+        place.close().await;
+    }
+
+    #[tokio::test]
+    #[ignore = "needs a cluster"]
+    async fn when_alice_dies_her_permit_is_void_before_bob_leads() {
+        let place = Playground::open("lease-death").await;
+        let (alice, _, alice_ran) = stand(&place, "alice");
+        let permit = leading(alice).await;
+        let (bob, stop_bob, bob_ran) = stand(&place, "bob");
+        alice_ran.abort();
+        assert!(leading(bob).await.holds() && !permit.holds());
+        stop_bob.cancel();
+        bob_ran.await.unwrap();
+        place.close().await;
+    }
+
+    fn stand(place: &Playground, name: &str) -> (Leadership, CancellationToken, tokio::task::JoinHandle<()>) {
+        let terms = Terms::new(Span::from_secs(6), Span::from_secs(4), Span::from_millis(500)).unwrap();
+        let api = Api::namespaced(place.clients.actor.clone(), &place.namespace);
+        let candidate = Candidate::new(api, name.to_owned(), terms, Clock::start());
+        let (leadership, stop) = (candidate.leadership(), CancellationToken::new());
+        (leadership, stop.clone(), tokio::spawn(candidate.run(stop)))
+    }
+
+    async fn leading(mut leadership: Leadership) -> Permit {
+        let permit = async {
+            loop {
+                if let Some(permit) = leadership.permit() {
+                    return permit;
+                }
+                leadership.changed(None).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(60), permit).await.expect("it should lead by now")
     }
 }

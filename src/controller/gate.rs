@@ -99,7 +99,9 @@ impl GateCondition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::RuleKind;
+    use crate::cluster::records::PodRecord;
+    use crate::controller::playground::{Playground, TIMEOUT};
+    use crate::engine::{EffectResult, GateSeen, Readiness, Refusal, RuleKind};
 
     #[test]
     fn the_write_names_the_uid_and_nothing_that_is_not_ours() {
@@ -128,5 +130,40 @@ mod tests {
             }]},
         });
         assert_eq!(write.body(), body);
+    }
+
+    #[tokio::test]
+    #[ignore = "needs a cluster"]
+    async fn a_gate_that_opens_makes_the_pod_ready_and_leaves_its_verdict() {
+        let place = Playground::open("gate").await;
+        let pod = place.gated_pod("web").await;
+        let made = write(&pod).send(place.clients.actor.clone(), &place.permit(), TIMEOUT).await.unwrap();
+        let ready = place.wait_for("web", |pod| pod.ready == Readiness::Ready).await;
+        assert!(!ready.resource_version.is_before(&made));
+        assert_eq!(ready.gate, GateSeen::Set(Gate::Open));
+        assert!(ready.verdict.unwrap().started);
+        place.close().await;
+    }
+
+    #[tokio::test]
+    #[ignore = "needs a cluster"]
+    async fn a_pod_of_the_same_name_that_came_after_is_not_touched() {
+        let place = Playground::open("gate-uid").await;
+        let pod = place.gated_pod("web").await;
+        let write = GateWrite { uid: Uid("0f0c0000-0000-0000-0000-000000000000".into()), ..write(&pod) };
+        let refused = write.send(place.clients.actor.clone(), &place.permit(), TIMEOUT).await.unwrap_err();
+        assert_eq!(refused.result(), EffectResult::Refused(Refusal::Changed));
+        assert_eq!(place.pod("web").await.gate, GateSeen::Unset);
+        place.close().await;
+    }
+
+    fn write(pod: &PodRecord) -> GateWrite {
+        let reason = Reason::Passed { rule: RuleKind::Readiness, streak: 1 };
+        GateWrite {
+            pod: pod.name.clone(),
+            uid: pod.uid.clone(),
+            condition: Some(GateCondition::new(Gate::Open, Timestamp::UNIX_EPOCH, reason)),
+            verdict: Some(VerdictAnnotation { container: None, started: true, generation: 1 }),
+        }
     }
 }

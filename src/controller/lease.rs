@@ -92,6 +92,8 @@ pub struct Election {
     terms: Terms,
     seen: Option<Seen>,
     tenure: Option<Tenure>,
+    /// The stretches of leadership that were begun.
+    terms_begun: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -143,11 +145,15 @@ impl Terms {
 impl Election {
     /// A claimant that has read nothing yet. No two living claimants may share an identity.
     pub fn new(identity: String, terms: Terms) -> Self {
-        Self { identity, terms, seen: None, tenure: None }
+        Self { identity, terms, seen: None, tenure: None, terms_begun: 0 }
     }
 
-    /// The record was read at `now`.
+    /// The record was read at `now`. If somebody else holds it, a tenure of our own is over, whatever the local clock
+    /// says: that of a suspended machine stood still.
     pub fn observe(&mut self, now: Time, record: Record) {
+        if record.holder.as_ref() != Some(&self.identity) {
+            self.tenure = None;
+        }
         let unchanged = self.seen.as_ref().is_some_and(|seen| seen.record.version == record.version);
         if !unchanged {
             self.seen = Some(Seen { record, changed: now });
@@ -172,12 +178,10 @@ impl Election {
 
     /// A claim that was sent at `sent` was acknowledged at `now` and made `record`.
     pub fn acknowledged(&mut self, sent: Time, now: Time, record: Record) {
-        let term = match self.tenure {
-            Some(tenure) if now < tenure.until => tenure.term,
-            Some(tenure) => tenure.term + 1,
-            None => 0,
-        };
-        self.tenure = Some(Tenure { term, until: sent + self.terms.renew_deadline });
+        if self.tenure.is_none_or(|tenure| tenure.until <= now) {
+            self.terms_begun += 1;
+        }
+        self.tenure = Some(Tenure { term: self.terms_begun, until: sent + self.terms.renew_deadline });
         self.seen = Some(Seen { record, changed: now });
     }
 
@@ -208,7 +212,7 @@ mod tests {
         let mut alice = claimant("alice");
         assert_eq!(alice.claim(at(0)), Claim::Create);
         alice.acknowledged(at(0), at(1), held_by("alice", "1"));
-        assert_eq!(alice.tenure(), Some(Tenure { term: 0, until: at(10) }));
+        assert_eq!(alice.tenure(), Some(Tenure { term: 1, until: at(10) }));
     }
 
     #[test]
@@ -260,10 +264,20 @@ mod tests {
         let mut alice = claimant("alice");
         alice.acknowledged(at(0), at(0), held_by("alice", "1"));
         alice.acknowledged(at(2), at(2), held_by("alice", "2"));
-        assert_eq!(alice.tenure().unwrap().term, 0);
+        assert_eq!(alice.tenure().unwrap().term, 1);
         // Frozen past her own deadline and continued before Bob took over: what she had decided is void.
         alice.acknowledged(at(2), at(13), held_by("alice", "3"));
-        assert_eq!(alice.tenure().unwrap().term, 1);
+        assert_eq!(alice.tenure().unwrap().term, 2);
+    }
+
+    #[test]
+    fn alice_steps_down_when_she_reads_that_bob_holds_it_and_never_returns_to_the_old_term() {
+        let mut alice = claimant("alice");
+        alice.acknowledged(at(0), at(0), held_by("alice", "1"));
+        alice.observe(at(2), held_by("bob", "2"));
+        assert_eq!(alice.tenure(), None);
+        alice.acknowledged(at(3), at(3), held_by("alice", "3"));
+        assert_eq!(alice.tenure().unwrap().term, 2);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::state::{Counts, State};
 use crate::cluster::records::ObjectName;
-use crate::engine::{Obstacle, Outcome, Refusal, ReplicaState, RuleKind, Span};
+use crate::engine::{Obstacle, Outcome, Refusal, RuleKind, Span};
 
 /// The counters of this process. Clones count together.
 #[derive(Clone, Debug)]
@@ -212,14 +212,12 @@ fn register_state(registry: &mut Registry, state: &State) {
     let replicas: Family<ReplicaLabels, Gauge> = Family::default();
     for policy in &state.policies {
         for replica in &policy.replicas {
-            for state in ReplicaState::ALL {
-                let PolicyLabels { namespace, policy } = policy_labels(policy);
-                let labels = ReplicaLabels { namespace, policy, pod: replica.pod.clone(), state: state.name() };
-                replicas.get_or_create(&labels).set(i64::from(replica.state == state.name()));
-            }
+            let PolicyLabels { namespace, policy } = policy_labels(policy);
+            let labels = ReplicaLabels { namespace, policy, pod: replica.pod.clone(), state: replica.state };
+            replicas.get_or_create(&labels).set(1);
         }
     }
-    registry.register("replica_state", "1 for the state that a replica is in", replicas);
+    registry.register("replica_state", "1 for each replica, by the state that it is in", replicas);
 }
 
 type Count = fn(&Counts) -> u32;

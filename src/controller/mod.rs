@@ -13,12 +13,16 @@ pub mod clock;
 pub mod elect;
 pub mod events;
 mod findings;
+#[cfg(test)]
+mod fixtures;
 pub mod gate;
 pub mod http;
 mod leader;
 pub mod lease;
 mod ledger;
 pub mod metrics;
+#[cfg(test)]
+mod playground;
 pub mod release;
 pub mod restart;
 mod run;

@@ -205,3 +205,115 @@ impl Desk {
         std::mem::take(&mut self.intents).into_iter().partition(written)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::api::PostParams;
+    use kube::core::DeserializeGuard;
+
+    use super::*;
+    use crate::cluster::{Change, Scope, WatchEvent};
+    use crate::controller::fixtures::{self, POLICY};
+    use crate::controller::playground::{Playground, TIMEOUT};
+
+    #[test]
+    fn an_intent_is_written_at_once_and_answered_by_the_write_that_holds_it() {
+        let mut index = fixtures::index();
+        let (engine, replica, now) = fixtures::engine_with_an_intent(&mut index);
+        let mut statuses = Statuses::default();
+        let first = statuses.due(&index, &engine, now).writes;
+        assert_eq!(first.len(), 1);
+        assert_eq!(statuses.written(POLICY, made(2), now), []);
+
+        statuses.intend(&index, POLICY, replica);
+        let due = statuses.due(&index, &engine, now);
+        let [write] = &due.writes[..] else { panic!("{due:?}") };
+        assert_eq!(*write.version.0, *"2");
+        let intent = write.status.seats[0].intent.as_ref().unwrap();
+        assert_eq!((intent.pod.as_str(), intent.pod_uid.as_str()), ("web-x", "pod"));
+        let applied = Input::IntentResult { replica, result: EffectResult::Applied };
+        assert_eq!(statuses.written(POLICY, made(3), now), [applied]);
+    }
+
+    #[test]
+    fn an_intent_that_the_engine_no_longer_holds_is_not_taken_for_written() {
+        let mut index = fixtures::index();
+        let (_, replica, now) = fixtures::engine_with_an_intent(&mut index);
+        let mut statuses = Statuses::default();
+        statuses.intend(&index, POLICY, replica);
+        assert_eq!(statuses.due(&index, &Engine::new(), now).unwritten, [replica]);
+    }
+
+    #[test]
+    fn after_a_conflict_nothing_is_written_before_the_index_shows_who_wrote() {
+        let mut index = fixtures::index();
+        let (engine, replica, now) = fixtures::engine_with_an_intent(&mut index);
+        let mut statuses = Statuses::default();
+        statuses.intend(&index, POLICY, replica);
+        assert_eq!(statuses.due(&index, &engine, now).writes.len(), 1);
+        let refused = Input::IntentResult { replica, result: EffectResult::Refused(Refusal::Changed) };
+        assert_eq!(statuses.written(POLICY, conflict(), now), [refused]);
+
+        statuses.intend(&index, POLICY, replica);
+        let later = now + PACE * 60;
+        assert!(statuses.due(&index, &engine, later).writes.is_empty());
+        index.apply(WatchEvent::Policies(Change::Applied(fixtures::policy(9))), later);
+        assert_eq!(*statuses.due(&index, &engine, later).writes[0].version.0, *"9");
+    }
+
+    #[test]
+    fn what_is_no_intent_waits_its_turn_and_what_has_not_changed_is_not_written() {
+        let mut index = fixtures::index();
+        let mut statuses = Statuses::default();
+        let (nothing_yet, start) = (Engine::new(), Time::ZERO + Span::from_secs(50));
+        assert_eq!(statuses.due(&index, &nothing_yet, start).writes.len(), 1);
+        statuses.written(POLICY, made(2), start);
+
+        let (engine, _, _) = fixtures::engine_with_an_intent(&mut index);
+        assert!(statuses.due(&index, &engine, start + Span::from_millis(900)).writes.is_empty());
+        assert_eq!(statuses.due(&index, &engine, start + PACE).writes.len(), 1);
+        statuses.written(POLICY, made(3), start + PACE);
+        assert!(statuses.due(&index, &engine, start + PACE * 9).writes.is_empty());
+    }
+
+    #[test]
+    fn restarts_count_on_from_what_the_leader_before_left() {
+        let index = fixtures::index();
+        let due = Statuses::default().due(&index, &Engine::new(), Time::ZERO);
+        let restarts = due.writes[0].status.restarts;
+        assert_eq!((restarts.total, restarts.futile), (7, 2));
+    }
+
+    fn made(version: u32) -> Result<ResourceVersion, Failure> {
+        Ok(ResourceVersion(version.to_string().into()))
+    }
+
+    fn conflict() -> Result<ResourceVersion, Failure> {
+        let status = kube::core::Status::failure("the object has been modified", "Conflict").with_code(409);
+        Err(Failure::Kube(kube::Error::Api(status.boxed())))
+    }
+
+    #[tokio::test]
+    #[ignore = "needs a cluster"]
+    async fn a_write_at_a_version_that_somebody_else_has_replaced_is_refused() {
+        let place = Playground::open("status").await;
+        let policies: Api<ProbePolicy> = Api::namespaced(place.clients.actor.clone(), &place.namespace);
+        let spec = json!({"selector": {"matchLabels": {"app": "web"}}});
+        let policy = json!({
+            "apiVersion": "probepolicy.dev/v1alpha1", "kind": "ProbePolicy", "metadata": {"name": "web"}, "spec": spec,
+        });
+        let policy: ProbePolicy = serde_json::from_value(policy).unwrap();
+        let policy = policies.create(&PostParams::default(), &policy).await.unwrap();
+        let mut index = Index::new(&Scope::Cluster);
+        let record = DeserializeGuard(Ok(policy)).into();
+        index.apply(WatchEvent::Policies(Change::Applied(record)), Time::ZERO);
+
+        let mut statuses = Statuses::default();
+        let due = statuses.due(&index, &Engine::new(), Time::ZERO);
+        let (actor, permit) = (place.clients.actor.clone(), place.permit());
+        due.writes[0].send(actor.clone(), &permit, TIMEOUT).await.unwrap();
+        let refused = due.writes[0].send(actor, &permit, TIMEOUT).await.unwrap_err();
+        assert_eq!(refused.result(), EffectResult::Refused(Refusal::Changed));
+        place.close().await;
+    }
+}

@@ -1,5 +1,7 @@
 //! Logs to standard error: as text for a person, as JSON for a collector.
 
+use std::io::{self, IsTerminal};
+
 use tracing_subscriber::EnvFilter;
 
 /// How a log line is written.
@@ -16,9 +18,9 @@ pub enum LogFormat {
 /// what kube warns of.
 pub fn start(format: LogFormat) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,kube=warn"));
-    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr);
     match format {
-        LogFormat::Text => logs.with_target(false).init(),
+        LogFormat::Text => logs.with_target(false).with_ansi(io::stderr().is_terminal()).init(),
         LogFormat::Json => logs.json().flatten_event(true).init(),
     }
 }
