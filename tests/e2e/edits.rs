@@ -1,0 +1,68 @@
+//! Edits of a policy while pods run.
+
+use kube::ResourceExt;
+use serde_json::json;
+
+use crate::support::{
+    Cluster, Fleet, Namespace, RULES, What, Witness, eventually, kubectl_with, let_pass, seconds,
+};
+
+#[tokio::test]
+#[ignore = "needs a cluster"]
+async fn an_edit_of_period_threshold_or_path_takes_effect_on_the_running_pods() {
+    let cluster = Cluster::shared().await;
+    let namespace = Namespace::new(&cluster, "edit").await;
+    let readiness = "readiness: {httpGet: {port: http, path: /ready}, period: 1h, failureThreshold: 1000}";
+    namespace.policy("fake", &["mode: Enforce", readiness]).await;
+    let lost = json!([{"replica": 1, "at": 0, "dependencyLost": {"for": 3000}}]);
+    let start = namespace.launch(&Fleet::stateful_set(2).faults(lost)).await;
+    let witness = Witness::new(&namespace).await;
+
+    // The period: only now is it asked again, and it fails; the threshold is still far.
+    let generation = namespace.edit_policy("fake", json!({"readiness": {"period": "1s"}})).await;
+    eventually("a suspect under the new period", seconds(20), async || {
+        let status = namespace.status("fake").await;
+        let seen = status.observed_generation == Some(generation) && status.suspect == 1;
+        if seen { Ok(()) } else { Err(format!("{status:?}")) }
+    })
+    .await;
+    assert_eq!(witness.since(start), []);
+
+    // The threshold: the streak is held against the new one at once.
+    namespace.edit_policy("fake", json!({"readiness": {"failureThreshold": 1}})).await;
+    let ejected = witness.sees("fake-1", What::LeftSlice, start, seconds(10)).await;
+
+    // The path: the new question is answered well.
+    let generation = namespace.edit_policy("fake", json!({"readiness": {"httpGet": {"path": "/live"}}})).await;
+    witness.sees("fake-1", What::EnteredSlice, ejected, seconds(10)).await;
+    let_pass(3, seconds(1)).await;
+
+    assert_eq!(namespace.status("fake").await.observed_generation, Some(generation));
+    assert_eq!(witness.restarts_since(start), [], "no edit is a rollout");
+    let moved: Vec<_> = witness.since(start).into_iter().filter(|it| it.pod != "fake-1").collect();
+    assert_eq!(moved, []);
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster"]
+async fn kubectl_apply_refuses_a_bad_policy_with_a_sentence_and_leaves_the_old_one() {
+    let cluster = Cluster::shared().await;
+    let namespace = Namespace::new(&cluster, "refused").await;
+    namespace.policy("fake", &["mode: Observe", RULES]).await;
+    let bad = [
+        ("failureThreshold: 0", "spec.liveness.failureThreshold"),
+        ("period: 0s", "spec.liveness.period"),
+        ("periodSeconds: 5", "periodSeconds"),
+    ];
+    for (field, named) in bad {
+        let policy = format!(
+            "{{apiVersion: probepolicy.dev/v1alpha1, kind: ProbePolicy, metadata: {{name: fake}}, spec: {{
+              selector: {{matchLabels: {{app: fake}}}},
+              liveness: {{httpGet: {{port: http, path: /live}}, {field}}}}}}}"
+        );
+        let answer = kubectl_with(&["apply", "-n", &namespace.name, "-f", "-"], &policy).await;
+        assert!(!answer.succeeded && answer.stderr.contains(named), "{field}: {}", answer.stderr);
+    }
+    let kept = namespace.api::<probe_policy::api::ProbePolicy>().get("fake").await.unwrap();
+    assert_eq!((kept.name_any().as_str(), kept.metadata.generation), ("fake", Some(1)));
+}

@@ -1,0 +1,22 @@
+//! The operator on a real cluster, as the people see it who use it: both images loaded, `deploy/` applied, fleets of
+//! fake apps that fail by a script. What happened is told by an independent watch ([`support::Witness`]), never by the
+//! controller's own figures.
+//!
+//! `eval "$(tests/cluster/cluster env)" && cargo test --test e2e -- --ignored --test-threads=4`
+
+mod support;
+
+mod budgets;
+mod containers;
+mod edits;
+mod faults;
+mod leaders;
+mod lesson;
+mod modes;
+mod outages;
+mod owners;
+mod pages;
+mod rights;
+mod selection;
+mod traffic;
+mod uninstall;

@@ -1,0 +1,226 @@
+//! Fleets of fake apps.
+
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Service};
+use k8s_openapi::jiff::Timestamp;
+use kube::Api;
+use kube::api::ListParams;
+use probe_policy::api::GATE;
+use serde_json::{Value, json};
+
+use super::{Namespace, eventually, seconds};
+
+/// How many parts the script has: a fleet may grow to so many replicas but one.
+const PARTS: u32 = 8;
+/// The part that a sidecar plays.
+pub const SIDECAR: u32 = PARTS - 1;
+const IMAGE: &str = concat!("localhost/fake-app:", env!("CARGO_PKG_VERSION"));
+
+/// A fake app under an owner, with a Service; all of them are called `fake`. A turn of the script is a second.
+#[derive(Clone)]
+pub struct Fleet {
+    owner: Owner,
+    replicas: usize,
+    startup: u32,
+    reopenings: Value,
+    faults: Value,
+    workload: Value,
+    pod: Value,
+    container: Value,
+    sidecar: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Owner {
+    StatefulSet,
+    Deployment,
+    DaemonSet,
+}
+
+impl Fleet {
+    /// Replicas `fake-0`, `fake-1` and so on, which play these parts of the script.
+    pub fn stateful_set(replicas: usize) -> Self {
+        let fleet = Self::under(Owner::StatefulSet, replicas);
+        fleet.workload(json!({"serviceName": "fake", "podManagementPolicy": "Parallel"}))
+    }
+
+    /// Replicas with random names, all of which play replica 0 of the script.
+    pub fn deployment(replicas: usize) -> Self {
+        Self::under(Owner::Deployment, replicas)
+    }
+
+    /// A replica on every node, all of which play replica 0 of the script.
+    pub async fn daemon_set(namespace: &Namespace) -> Self {
+        let nodes = Api::<Node>::all(namespace.client.clone()).list(&ListParams::default()).await.unwrap();
+        Self::under(Owner::DaemonSet, nodes.items.len())
+    }
+
+    fn under(owner: Owner, replicas: usize) -> Self {
+        Self {
+            owner,
+            replicas,
+            startup: 1,
+            reopenings: json!([]),
+            faults: json!([]),
+            workload: json!({}),
+            pod: json!({"readinessGates": [{"conditionType": GATE}]}),
+            container: json!({}),
+            sidecar: false,
+        }
+    }
+
+    /// So many turns go by until a process that is opened after the script's beginning serves.
+    pub fn startup(self, turns: u32) -> Self {
+        Self { startup: turns, ..self }
+    }
+
+    /// In which turns which processes end by themselves.
+    pub fn reopenings(self, reopenings: Value) -> Self {
+        Self { reopenings, ..self }
+    }
+
+    /// What goes wrong in which turns.
+    pub fn faults(self, faults: Value) -> Self {
+        Self { faults, ..self }
+    }
+
+    /// More fields of the owner's spec.
+    pub fn workload(mut self, fields: Value) -> Self {
+        extend(&mut self.workload, fields);
+        self
+    }
+
+    /// Pods without the readiness gate.
+    pub fn ungated(self) -> Self {
+        Self { pod: json!({}), ..self }
+    }
+
+    /// More fields of the app's container.
+    pub fn container(mut self, fields: Value) -> Self {
+        extend(&mut self.container, fields);
+        self
+    }
+
+    /// A second container in every pod, which plays the part [`SIDECAR`].
+    pub fn with_sidecar(self) -> Self {
+        Self { sidecar: true, ..self }
+    }
+}
+
+impl Namespace {
+    /// Applies a fleet whose script begins at `start`. What is opened before is warm: it serves at once.
+    pub async fn deploy(&self, fleet: &Fleet, start: Timestamp) {
+        let script = fleet.script().to_string();
+        self.apply::<ConfigMap>(json!({"metadata": {"name": "fake"}, "data": {"scenario.yaml": script}})).await;
+        let ports = json!([{"name": "http", "port": 80, "targetPort": "http"}]);
+        let service = json!({"metadata": {"name": "fake"}, "spec": {"selector": {"app": "fake"}, "ports": ports}});
+        self.apply::<Service>(service).await;
+        let workload = json!({"metadata": {"name": "fake"}, "spec": fleet.spec(start)});
+        match fleet.owner {
+            Owner::StatefulSet => self.apply::<StatefulSet>(workload).await,
+            Owner::Deployment => self.apply::<Deployment>(workload).await,
+            Owner::DaemonSet => self.apply::<DaemonSet>(workload).await,
+        }
+    }
+
+    /// Applies a fleet, and gives the beginning of its script, before which every pod was Ready.
+    pub async fn launch(&self, fleet: &Fleet) -> Timestamp {
+        for lead in [10, 20, 40] {
+            let start = Timestamp::now() + seconds(lead);
+            self.deploy(fleet, start).await;
+            while Timestamp::now() < start {
+                if self.are_ready(fleet.replicas).await.is_ok() {
+                    return start;
+                }
+                tokio::time::sleep(seconds(1) / 5).await;
+            }
+            self.take_down(fleet).await; // a slow machine gets a longer lead
+        }
+        panic!("{} pods are not Ready after 40s", fleet.replicas);
+    }
+
+    async fn take_down(&self, fleet: &Fleet) {
+        match fleet.owner {
+            Owner::StatefulSet => self.delete::<StatefulSet>("fake").await,
+            Owner::Deployment => self.delete::<Deployment>("fake").await,
+            Owner::DaemonSet => self.delete::<DaemonSet>("fake").await,
+        }
+        eventually("the end of the pods", seconds(60), async || self.are_ready(0).await).await;
+    }
+}
+
+impl Fleet {
+    fn script(&self) -> Value {
+        json!({
+            "turn": "1s",
+            "turns": 3600,
+            "requestsPerTurn": 1,
+            "replicas": {"count": PARTS, "startup": self.startup},
+            "reopenings": self.reopenings,
+            "faults": self.faults,
+        })
+    }
+
+    fn spec(&self, start: Timestamp) -> Value {
+        let mut spec = json!({
+            "selector": {"matchLabels": {"app": "fake"}},
+            "template": {"metadata": {"labels": {"app": "fake"}}, "spec": self.pod_spec(start)},
+        });
+        if self.owner != Owner::DaemonSet {
+            spec["replicas"] = self.replicas.into();
+        }
+        extend(&mut spec, self.workload.clone());
+        spec
+    }
+
+    fn pod_spec(&self, start: Timestamp) -> Value {
+        let args = |port: u16| {
+            let listen = format!("--listen=0.0.0.0:{port}");
+            vec!["serve".to_owned(), "--script=/script/scenario.yaml".to_owned(), format!("--start={start}"), listen]
+        };
+        let mut app = args(8080);
+        if self.owner != Owner::StatefulSet {
+            app.push("--replica=0".to_owned());
+        }
+        let mut app = container("app", app);
+        app["ports"] = json!([{"name": "http", "containerPort": 8080}]);
+        extend(&mut app, self.container.clone());
+        let mut containers = vec![app];
+        if self.sidecar {
+            let mut sidecar = args(8081);
+            sidecar.push(format!("--replica={SIDECAR}"));
+            containers.push(container("sidecar", sidecar));
+        }
+        let mut pod = pod(containers);
+        pod["volumes"] = json!([{"name": "script", "configMap": {"name": "fake"}}]);
+        extend(&mut pod, self.pod.clone());
+        pod
+    }
+}
+
+/// A pod's spec that restricted pod security lets in.
+pub fn pod(containers: Vec<Value>) -> Value {
+    json!({
+        "automountServiceAccountToken": false,
+        "terminationGracePeriodSeconds": 1,
+        "securityContext": {"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": containers,
+    })
+}
+
+/// A container of the fake app's image that restricted pod security lets in.
+pub fn container(name: &str, args: Vec<String>) -> Value {
+    json!({
+        "name": name,
+        "image": IMAGE,
+        "imagePullPolicy": "IfNotPresent",
+        "args": args,
+        "volumeMounts": [{"name": "script", "mountPath": "/script", "readOnly": true}],
+        "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}},
+    })
+}
+
+fn extend(object: &mut Value, fields: Value) {
+    let Value::Object(fields) = fields else { panic!("{fields} are no fields") };
+    object.as_object_mut().unwrap().extend(fields);
+}

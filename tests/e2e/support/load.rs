@@ -1,0 +1,77 @@
+//! Requests through the Service's address, sent from within the cluster.
+
+use k8s_openapi::api::core::v1::{Pod, Service};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::Api;
+use kube::api::LogParams;
+use probe_policy::fake_app::load::{Line, Outcome};
+use serde_json::json;
+
+use super::fleet::{container, pod};
+use super::{Namespace, eventually, seconds};
+
+/// Twenty requests a second.
+pub struct Load {
+    pods: Api<Pod>,
+    turns: u32,
+}
+
+/// A request, and how it went.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub sent: Timestamp,
+    /// Who answered, if anybody.
+    pub pod: Option<String>,
+    pub outcome: Outcome,
+}
+
+impl Namespace {
+    /// Begins to send requests to the Service's address, for so many seconds.
+    pub async fn load(&self, turns: u32) -> Load {
+        let service = self.api::<Service>().get("fake").await.unwrap().spec.unwrap();
+        let address = format!("--url={}:80", service.cluster_ip.unwrap());
+        let args = ["load", &address, "--rate=20", &format!("--turns={turns}")].map(str::to_owned).to_vec();
+        let mut load = container("load", args);
+        load["volumeMounts"] = json!([]);
+        let mut spec = pod(vec![load]);
+        spec["restartPolicy"] = "Never".into();
+        self.apply::<Pod>(json!({"metadata": {"name": "load"}, "spec": spec})).await;
+        let pods = self.api::<Pod>();
+        let load = Load { pods, turns };
+        load.reaches("Running").await;
+        load
+    }
+}
+
+impl Load {
+    /// What happened to every request, in the order in which they were sent.
+    pub async fn finish(self) -> Vec<Request> {
+        self.reaches("Succeeded").await;
+        let log = self.pods.logs("load", &LogParams::default()).await.unwrap();
+        let lines: Vec<Line> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let Some(Line::Summary(summary)) = lines.last() else { panic!("a load ends with its summary: {log}") };
+        let mut requests: Vec<_> = lines.iter().filter_map(|line| request(line, summary.start)).collect();
+        requests.sort_by_key(|request| request.sent);
+        requests
+    }
+
+    async fn reaches(&self, phase: &str) {
+        eventually(&format!("a {phase} load"), seconds(u64::from(self.turns) + 30), async || {
+            let status = self.pods.get("load").await.map_err(|error| error.to_string())?.status.unwrap_or_default();
+            let reached = status.phase.as_deref() == Some(phase);
+            if reached { Ok(()) } else { Err(format!("{:?}", status.phase)) }
+        })
+        .await;
+    }
+}
+
+fn request(line: &Line, start: Timestamp) -> Option<Request> {
+    match line {
+        Line::Request(request) => Some(Request {
+            sent: start + SignedDuration::from_secs_f64(request.at_ms / 1e3),
+            pod: request.pod.clone(),
+            outcome: request.outcome,
+        }),
+        Line::Truth(_) | Line::Summary(_) => None,
+    }
+}

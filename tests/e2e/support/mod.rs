@@ -1,0 +1,20 @@
+//! What the tests stand on.
+
+mod cluster;
+mod controllers;
+mod eventually;
+mod fleet;
+mod kubectl;
+mod load;
+mod namespace;
+mod process;
+mod witness;
+
+pub use cluster::Cluster;
+pub use controllers::{leader, lease_holder, scale};
+pub use eventually::{eventually, let_pass, seconds, until};
+pub use fleet::{Fleet, SIDECAR};
+pub use kubectl::{kubectl, kubectl_with};
+pub use namespace::{Namespace, RULES, UNGUARDED, condition};
+pub use process::Process;
+pub use witness::{Happening, What, Witness};

@@ -1,0 +1,50 @@
+//! The process of a container, which the machine that runs the nodes can see.
+
+use std::fs;
+
+use tokio::process::Command;
+
+/// A process that a test may stop or kill. A stopped one goes on when this is dropped.
+pub struct Process {
+    pid: String,
+}
+
+impl Process {
+    /// The process of a container, by an ID such as `containerd://5f0c...`.
+    pub fn of_container(id: &str) -> Self {
+        let id = id.rsplit('/').next().unwrap();
+        let in_container = |pid: &String| fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|c| c.contains(id));
+        let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let pid = processes.filter(|name| name.parse::<u32>().is_ok()).find(in_container);
+        Self { pid: pid.unwrap_or_else(|| panic!("this machine sees no process of container {id}")) }
+    }
+
+    /// Kills it without warning.
+    pub async fn kill(&self) {
+        self.signal("KILL").await;
+    }
+
+    /// Freezes it.
+    pub async fn stop(&self) {
+        self.signal("STOP").await;
+    }
+
+    /// Lets it go on.
+    pub async fn resume(&self) {
+        self.signal("CONT").await;
+    }
+
+    /// As this user, or else as root.
+    async fn signal(&self, signal: &str) {
+        let kill = format!("kill -{signal} {pid} 2>/dev/null || sudo -n kill -{signal} {pid}", pid = self.pid);
+        let status = Command::new("sh").args(["-c", &kill]).status().await.unwrap();
+        assert!(status.success(), "no right to send SIG{signal} to process {}", self.pid);
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let resume = format!("kill -CONT {pid} 2>/dev/null || sudo -n kill -CONT {pid} 2>/dev/null", pid = self.pid);
+        let _ = std::process::Command::new("sh").args(["-c", &resume]).status();
+    }
+}

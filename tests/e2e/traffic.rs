@@ -1,0 +1,67 @@
+//! Who gets requests.
+
+use probe_policy::fake_app::Truth;
+use probe_policy::fake_app::load::Outcome;
+use serde_json::json;
+
+use crate::support::{
+    Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, kubectl_with, seconds,
+};
+use k8s_openapi::jiff::Timestamp;
+
+#[tokio::test]
+#[ignore = "needs a cluster"]
+async fn a_pod_is_in_no_slice_before_its_startup_has_passed() {
+    let cluster = Cluster::shared().await;
+    let namespace = Namespace::new(&cluster, "startup").await;
+    namespace.policy("fake", &["mode: Enforce", RULES, UNGUARDED]).await;
+    let before = Timestamp::now();
+    let witness = Witness::new(&namespace).await;
+    namespace.deploy(&Fleet::stateful_set(1).startup(6), before).await;
+
+    witness.sees("fake-0", What::ContainerStarted("app".to_owned()), before, seconds(30)).await;
+    let opened = truth(&namespace, "fake-0").await.opened;
+    let ready = witness.sees("fake-0", What::BecameReady, before, seconds(30)).await;
+    let in_slice = witness.sees("fake-0", What::EnteredSlice, before, seconds(10)).await;
+
+    let served = opened + seconds(6);
+    assert!(ready >= served && in_slice >= served, "opened {opened}, Ready {ready}, in the slice {in_slice}");
+    assert_eq!(witness.restarts_since(before), []);
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster"]
+async fn the_service_sends_nothing_to_a_pod_while_it_is_ejected() {
+    let cluster = Cluster::shared().await;
+    let namespace = Namespace::new(&cluster, "service").await;
+    namespace.policy("fake", &["mode: Enforce", RULES, UNGUARDED]).await;
+    let fleet = Fleet::stateful_set(2).faults(json!([{"replica": 1, "at": 4, "dependencyLost": {"for": 7}}]));
+    let start = namespace.launch(&fleet).await;
+    let witness = Witness::new(&namespace).await;
+
+    let load = namespace.load(30).await;
+    let out = witness.sees("fake-1", What::LeftSlice, start, seconds(30)).await;
+    let back = witness.sees("fake-1", What::EnteredSlice, out, seconds(30)).await;
+    let requests = load.finish().await;
+
+    let to_its_pod = |from: Timestamp, to: Timestamp| {
+        let sent = requests.iter().filter(move |request| request.sent >= from && request.sent < to);
+        sent.filter(|request| request.pod.as_deref() == Some("fake-1")).count()
+    };
+    let propagated = seconds(2); // by kube-proxy
+    assert_eq!(to_its_pod(out + propagated, back), 0, "out {out}, back {back}: {requests:#?}");
+    assert!(to_its_pod(start, out) > 0 && to_its_pod(back, Timestamp::MAX) > 0, "{requests:#?}");
+    let lost = requests.iter().filter(|request| request.outcome != Outcome::Served);
+    let outside = lost.filter(|it| it.sent < start + seconds(4) || it.sent > out + propagated);
+    assert_eq!(outside.count(), 0, "start {start}, out {out}: {requests:#?}");
+}
+
+/// What a replica really is.
+async fn truth(namespace: &Namespace, pod: &str) -> Truth {
+    let path = format!("/api/v1/namespaces/{}/pods/{pod}:8080/proxy/truth", namespace.name);
+    eventually("the truth", seconds(10), async || {
+        let answer = kubectl_with(&["get", "--raw", &path], "").await;
+        serde_json::from_str(&answer.stdout).map_err(|_| answer.stderr)
+    })
+    .await
+}
