@@ -3,9 +3,7 @@
 use kube::ResourceExt;
 use serde_json::json;
 
-use crate::support::{
-    Cluster, Fleet, Namespace, RULES, What, Witness, eventually, kubectl_with, let_pass, seconds,
-};
+use crate::support::{Cluster, Fleet, Namespace, RULES, What, Witness, eventually, kubectl_with, let_pass, seconds};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]

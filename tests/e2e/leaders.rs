@@ -38,7 +38,8 @@ async fn a_killed_leader_leaves_every_verdict_and_the_backoff() {
     let again = witness.sees("fake-2", What::Ending, restarted, seconds(60)).await;
 
     assert!(again >= restarted + seconds(39), "restarted at {restarted} and {again}");
-    let moved: Vec<_> = witness.since(killed).into_iter().filter(|it| it.at < again && it.what != What::Evicted).collect();
+    let moved: Vec<_> =
+        witness.since(killed).into_iter().filter(|it| it.at < again && it.what != What::Evicted).collect();
     assert_eq!(moved, []);
     assert_eq!(namespace.status("fake").await.restarts.total, 2);
 }

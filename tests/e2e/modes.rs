@@ -60,7 +60,8 @@ async fn gates_open_half_a_minute_after_the_last_policy_is_gone_and_stay_open() 
     let cluster = Cluster::shared().await;
     let namespace = Namespace::new(&cluster, "deleted").await;
     namespace.policy("fake", &["mode: Enforce", RULES, UNGUARDED]).await;
-    let faults = json!([{"replica": 1, "at": 0, "dependencyLost": {"for": 3000}}, {"replica": 0, "at": 20, "stuck": {}}]);
+    let faults =
+        json!([{"replica": 1, "at": 0, "dependencyLost": {"for": 3000}}, {"replica": 0, "at": 20, "stuck": {}}]);
     let start = namespace.launch(&Fleet::stateful_set(2).faults(faults)).await;
     let witness = Witness::new(&namespace).await;
     let ejected = witness.sees("fake-1", What::LeftSlice, start, seconds(20)).await;

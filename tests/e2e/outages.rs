@@ -8,9 +8,7 @@ use probe_policy::fake_app::load::Outcome;
 use serde_json::json;
 use tokio::process::Command;
 
-use crate::support::{
-    Cluster, Fleet, Namespace, Process, RULES, UNGUARDED, What, Witness, let_pass, scale, seconds,
-};
+use crate::support::{Cluster, Fleet, Namespace, Process, RULES, UNGUARDED, What, Witness, let_pass, scale, seconds};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]

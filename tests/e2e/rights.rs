@@ -1,7 +1,12 @@
 //! What the controller's account may do to a pod.
 
-use crate::support::{Cluster, Fleet, Namespace, What, Witness, kubectl_with, seconds};
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use kube::{Api, Client, Config};
+use serde_json::json;
+
+use crate::support::{Cluster, Fleet, Namespace, What, Witness, seconds};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
@@ -14,30 +19,31 @@ async fn the_controllers_account_may_set_its_own_condition_and_forge_nothing() {
     let app = What::ContainerStarted("app".to_owned());
     witness.sees("fake-0", app, Timestamp::MIN, seconds(30)).await;
 
+    let pods: Api<Pod> = Api::namespaced(as_controller().await, &namespace.name);
+    let patch = async |patch| pods.patch_status("fake-0", &PatchParams::default(), &Patch::Strategic(patch)).await;
     let forged = [
-        (r#"{"metadata": {"labels": {"app": "mine"}}}"#, "labels, finalizers or owners"),
-        (r#"{"metadata": {"finalizers": ["example.com/forever"]}}"#, "labels, finalizers or owners"),
-        (r#"{"metadata": {"annotations": {"example.com/a": "b"}}}"#, "only annotations under probepolicy.dev/"),
-        (r#"{"status": {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}}"#, "addresses"),
-        (r#"{"status": {"conditions": [{"type": "Ready", "status": "True"}]}}"#, "only pod conditions under"),
-        (r#"{"status": {"phase": "Failed"}}"#, "phase"),
+        (json!({"metadata": {"labels": {"app": "mine"}}}), "labels, finalizers or owners"),
+        (json!({"metadata": {"finalizers": ["example.com/forever"]}}), "labels, finalizers or owners"),
+        (json!({"metadata": {"annotations": {"example.com/a": "b"}}}), "only annotations under probepolicy.dev/"),
+        (json!({"status": {"podIP": "10.0.0.1", "podIPs": [{"$patch": "replace"}, {"ip": "10.0.0.1"}]}}), "addresses"),
+        (json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}}), "only pod conditions under"),
+        (json!({"status": {"phase": "Failed"}}), "phase"),
     ];
-    for (patch, why) in forged {
-        let answer = as_controller(&namespace, patch).await;
-        assert!(answer.is_err_and(|stderr| stderr.contains(why)), "{patch}");
+    for (change, why) in forged {
+        let refused = patch(change.clone()).await.expect_err(&change.to_string()).to_string();
+        assert!(refused.contains(why), "{change}: {refused}");
     }
-    let ours = r#"{
-        "metadata": {"annotations": {"probepolicy.dev/verdict": "{\"started\": false, \"generation\": 0}"}},
-        "status": {"conditions": [{"type": "probepolicy.dev/ready", "status": "True"}]}
-    }"#;
-    as_controller(&namespace, ours).await.unwrap();
+    let ours = json!({
+        "metadata": {"annotations": {"probepolicy.dev/verdict": r#"{"started": false, "generation": 0}"#}},
+        "status": {"conditions": [{"type": "probepolicy.dev/ready", "status": "True"}]},
+    });
+    patch(ours).await.unwrap();
     witness.sees("fake-0", What::BecameReady, before, seconds(10)).await;
 }
 
-/// Patches the pod's status with the account's rights, or says why that was refused.
-async fn as_controller(namespace: &Namespace, patch: &str) -> Result<(), String> {
-    let account = "--as=system:serviceaccount:probe-policy:controller";
-    let pod = ["-n", &namespace.name, "patch", "pod", "fake-0", "--subresource=status", "--type=strategic"];
-    let answer = kubectl_with(&[&pod[..], &[account, "-p", patch]].concat(), "").await;
-    if answer.succeeded { Ok(()) } else { Err(answer.stderr) }
+/// A client with the rights of the controller's account.
+async fn as_controller() -> Client {
+    let mut config = Config::infer().await.unwrap();
+    config.auth_info.impersonate = Some("system:serviceaccount:probe-policy:controller".to_owned());
+    Client::try_from(config).unwrap()
 }

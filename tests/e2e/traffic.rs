@@ -4,9 +4,7 @@ use probe_policy::fake_app::Truth;
 use probe_policy::fake_app::load::Outcome;
 use serde_json::json;
 
-use crate::support::{
-    Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, kubectl_with, seconds,
-};
+use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, kubectl_with, seconds};
 use k8s_openapi::jiff::Timestamp;
 
 #[tokio::test]

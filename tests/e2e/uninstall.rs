@@ -4,9 +4,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 use tokio::process::Command;
 
-use crate::support::{
-    Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, kubectl, let_pass, scale, seconds,
-};
+use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, kubectl, let_pass, scale, seconds};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]

@@ -13,7 +13,8 @@ impl Process {
     /// The process of a container, by an ID such as `containerd://5f0c...`.
     pub fn of_container(id: &str) -> Self {
         let id = id.rsplit('/').next().unwrap();
-        let in_container = |pid: &String| fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|c| c.contains(id));
+        let in_container =
+            |pid: &String| fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|c| c.contains(id));
         let processes = fs::read_dir("/proc").unwrap().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let pid = processes.filter(|name| name.parse::<u32>().is_ok()).find(in_container);
         Self { pid: pid.unwrap_or_else(|| panic!("this machine sees no process of container {id}")) }
