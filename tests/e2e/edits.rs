@@ -3,7 +3,7 @@
 use kube::ResourceExt;
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, What, Witness, eventually, kubectl_with, let_pass, seconds};
+use crate::support::{Cluster, Fleet, Namespace, RULES, What, Witness, eventually, kubectl_with, let_pass};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
@@ -13,12 +13,12 @@ async fn an_edit_of_period_threshold_or_path_takes_effect_on_the_running_pods() 
     let readiness = "readiness: {httpGet: {port: http, path: /ready}, period: 1h, failureThreshold: 1000}";
     namespace.policy("fake", &["mode: Enforce", readiness]).await;
     let lost = json!([{"replica": 1, "at": 0, "dependencyLost": {"for": 3000}}]);
-    let start = namespace.launch(&Fleet::stateful_set(2).faults(lost)).await;
     let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&Fleet::stateful_set(2).faults(lost)).await;
 
     // The period: only now is it asked again, and it fails; the threshold is still far.
     let generation = namespace.edit_policy("fake", json!({"readiness": {"period": "1s"}})).await;
-    eventually("a suspect under the new period", seconds(20), async || {
+    eventually("a suspect under the new period", async || {
         let status = namespace.status("fake").await;
         let seen = status.observed_generation == Some(generation) && status.suspect == 1;
         if seen { Ok(()) } else { Err(format!("{status:?}")) }
@@ -28,12 +28,12 @@ async fn an_edit_of_period_threshold_or_path_takes_effect_on_the_running_pods() 
 
     // The threshold: the streak is held against the new one at once.
     namespace.edit_policy("fake", json!({"readiness": {"failureThreshold": 1}})).await;
-    let ejected = witness.sees("fake-1", What::LeftSlice, start, seconds(10)).await;
+    let ejected = witness.sees("fake-1", What::LeftSlice, start).await;
 
     // The path: the new question is answered well.
     let generation = namespace.edit_policy("fake", json!({"readiness": {"httpGet": {"path": "/live"}}})).await;
-    witness.sees("fake-1", What::EnteredSlice, ejected, seconds(10)).await;
-    let_pass(3, seconds(1)).await;
+    witness.sees("fake-1", What::EnteredSlice, ejected).await;
+    let_pass(3).await;
 
     assert_eq!(namespace.status("fake").await.observed_generation, Some(generation));
     assert_eq!(witness.restarts_since(start), [], "no edit is a rollout");

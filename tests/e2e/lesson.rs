@@ -3,7 +3,7 @@
 use kube::Api;
 use probe_policy::api::ProbePolicy;
 
-use crate::support::{Cluster, eventually, kubectl, kubectl_with, seconds};
+use crate::support::{Cluster, eventually, kubectl, kubectl_with};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
@@ -12,14 +12,14 @@ async fn the_lessons_manifests_give_a_fleet_under_load() {
     kubectl(&["apply", "-f", "deploy/lesson/"]).await;
 
     let policies: Api<ProbePolicy> = Api::namespaced(cluster.client.clone(), "lesson");
-    eventually("most of the eight replicas in the pool", seconds(90), async || {
+    eventually("most of the eight replicas in the pool", async || {
         let status = policies.get("fake").await.unwrap().status.unwrap_or_default();
         // The script repeats by the clock, so up to three are in a fault or starting at any time.
         let most = status.replicas == 8 && status.in_pool >= 5;
         if most { Ok(()) } else { Err(format!("{status:?}")) }
     })
     .await;
-    eventually("served requests", seconds(30), async || {
+    eventually("served requests", async || {
         let log = kubectl_with(&["-n", "lesson", "logs", "job/load", "--tail=50"], "").await;
         let served = log.stdout.contains(r#""outcome":"served""#);
         if served { Ok(()) } else { Err(log.stdout + &log.stderr) }

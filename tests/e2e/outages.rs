@@ -17,24 +17,24 @@ async fn without_controllers_new_pods_wait_and_are_admitted_when_they_are_back()
     let namespace = Namespace::new(&cluster, "away").await;
     namespace.policy("fake", &["mode: Enforce", RULES, UNGUARDED]).await;
     let faults = json!([{"replica": 1, "at": 1, "dependencyLost": {"for": 3000}}]);
-    let start = namespace.launch(&Fleet::stateful_set(2).faults(faults)).await;
     let witness = Witness::new(&namespace).await;
-    let ejected = witness.sees("fake-1", What::LeftSlice, start, seconds(20)).await;
+    let start = namespace.launch(&Fleet::stateful_set(2).faults(faults)).await;
+    let ejected = witness.sees("fake-1", What::LeftSlice, start).await;
 
     scale(&cluster.client, 0).await;
     namespace.scale(4).await;
     for pod in ["fake-2", "fake-3"] {
-        witness.sees(pod, What::ContainerStarted("app".to_owned()), ejected, seconds(30)).await;
+        witness.sees(pod, What::ContainerStarted("app".to_owned()), ejected).await;
     }
-    let_pass(10, seconds(1)).await;
+    let_pass(10).await;
     let admitted = |it: &crate::support::Happening| it.what == What::BecameReady;
     assert!(!witness.since(ejected).iter().any(admitted), "{:#?}", witness.since(ejected));
 
     scale(&cluster.client, 2).await;
     for pod in ["fake-2", "fake-3"] {
-        witness.sees(pod, What::EnteredSlice, ejected, seconds(40)).await;
+        witness.sees(pod, What::EnteredSlice, ejected).await;
     }
-    let_pass(5, seconds(1)).await;
+    let_pass(5).await;
     assert_eq!(witness.restarts_since(start), []);
     let moved = |it: &crate::support::Happening| it.pod == "fake-0" || it.pod == "fake-1";
     assert_eq!(witness.since(ejected).into_iter().filter(moved).collect::<Vec<_>>(), []);
@@ -50,16 +50,16 @@ async fn a_restart_of_the_api_server_under_load_moves_no_verdict() {
         {"replica": 1, "at": 0, "dependencyLost": {"for": 3000}},
         {"replica": 2, "at": 40, "dependencyLost": {"for": 3000}},
     ]);
-    let start = namespace.launch(&Fleet::stateful_set(3).faults(faults)).await;
     let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&Fleet::stateful_set(3).faults(faults)).await;
     let load = namespace.load(25).await;
-    witness.sees("fake-1", What::LeftSlice, start, seconds(20)).await;
+    witness.sees("fake-1", What::LeftSlice, start).await;
     let before = Timestamp::now();
 
     restart_api_server(&cluster).await;
     let requests = load.finish().await;
     // Proof that they watch and act again.
-    witness.sees("fake-2", What::LeftSlice, before, seconds(60)).await;
+    witness.sees("fake-2", What::LeftSlice, before).await;
 
     let moved: Vec<_> = witness.since(before).into_iter().filter(|it| it.at < start + seconds(40)).collect();
     assert_eq!(moved, []);

@@ -4,20 +4,22 @@ use probe_policy::api::SeatName;
 use probe_policy::api::conditions::{LOOPING, RESTART_HELD};
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, seconds};
+use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
 async fn under_a_deployment_a_loop_is_a_loop_across_pod_names_and_the_backoff_grows() {
     let cluster = Cluster::shared().await;
     let namespace = Namespace::new(&cluster, "loop").await;
+    // A process that is stuck from its first attempt on never passes startup, and is restarted for that.
+    let rules = RULES.replace("failureThreshold: 60", "failureThreshold: 3");
     let restart = "restart: {gracePeriod: 1s, backoff: {initial: 6s}, loopAfter: 3}";
-    namespace.policy("fake", &["mode: Enforce", RULES, restart]).await;
-    let stuck: Vec<_> = (0..60).map(|n| json!({"replica": 0, "at": 1 + 3 * n, "stuck": {}})).collect();
-    let start = namespace.launch(&Fleet::deployment(1).faults(json!(stuck))).await;
+    namespace.policy("fake", &["mode: Enforce", &rules, restart]).await;
+    let stuck: Vec<_> = (0..60).map(|n| json!({"replica": 0, "at": 1 + 5 * n, "stuck": {}})).collect();
     let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&Fleet::deployment(1).startup(0).faults(json!(stuck))).await;
 
-    let message = eventually("a loop", seconds(90), async || {
+    let message = eventually("a loop", async || {
         let status = namespace.status("fake").await;
         let looping = crate::support::condition(&status, LOOPING).filter(|it| it.status == "True");
         looping.map(|it| it.message.clone()).ok_or_else(|| format!("{:?}", status.restarts))
@@ -41,11 +43,11 @@ async fn under_a_daemon_set_the_seat_is_the_node() {
     let namespace = Namespace::new(&cluster, "node").await;
     namespace.policy("fake", &["mode: Enforce", RULES, UNGUARDED]).await;
     let fleet = Fleet::daemon_set(&namespace).await.faults(json!([{"replica": 0, "at": 1, "stuck": {}}]));
-    let start = namespace.launch(&fleet).await;
     let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&fleet).await;
 
-    witness.sees_first("an eviction", start, seconds(30), |it| it.what == What::Evicted).await;
-    let seats = eventually("a seat that remembers", seconds(20), async || {
+    witness.sees_first("an eviction", start, |it| it.what == What::Evicted).await;
+    let seats = eventually("a seat that remembers", async || {
         let seats = namespace.status("fake").await.seats;
         let remembers = seats.iter().any(|seat| seat.restarts == 1);
         if remembers { Ok(seats) } else { Err(format!("{seats:?}")) }
@@ -65,14 +67,14 @@ async fn under_an_ordered_stateful_set_a_restart_waits_while_a_lower_ordinal_is_
         {"replica": 1, "at": 2, "stuck": {}},
     ]);
     let ordered = json!({"podManagementPolicy": "OrderedReady"});
-    let start = namespace.launch(&Fleet::stateful_set(2).workload(ordered).faults(faults)).await;
     let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&Fleet::stateful_set(2).workload(ordered).faults(faults)).await;
 
     let message = namespace.condition("fake", RESTART_HELD, "LowerOrdinalNotReady").await;
     assert!(message.starts_with("fake-1: the liveness rule wants a restart"), "{message}");
     assert_eq!(witness.restarts_since(start), []);
-    let ready = witness.sees("fake-0", What::BecameReady, start, seconds(30)).await;
-    let restarted = witness.sees("fake-1", What::Ending, start, seconds(20)).await;
+    let ready = witness.sees("fake-0", What::BecameReady, start).await;
+    let restarted = witness.sees("fake-1", What::Ending, start).await;
     assert!(restarted > ready, "fake-0 Ready at {ready}, fake-1 restarted at {restarted}");
     namespace.all_ready(2).await;
 }

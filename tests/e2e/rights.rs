@@ -6,7 +6,7 @@ use kube::api::{Patch, PatchParams};
 use kube::{Api, Client, Config};
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, What, Witness, seconds};
+use crate::support::{Cluster, Fleet, Namespace, What, Witness};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
@@ -17,7 +17,7 @@ async fn the_controllers_account_may_set_its_own_condition_and_forge_nothing() {
     namespace.deploy(&Fleet::stateful_set(1), before).await;
     let witness = Witness::new(&namespace).await;
     let app = What::ContainerStarted("app".to_owned());
-    witness.sees("fake-0", app, Timestamp::MIN, seconds(30)).await;
+    witness.sees("fake-0", app, Timestamp::MIN).await;
 
     let pods: Api<Pod> = Api::namespaced(as_controller().await, &namespace.name);
     let patch = async |patch| pods.patch_status("fake-0", &PatchParams::default(), &Patch::Strategic(patch)).await;
@@ -38,7 +38,7 @@ async fn the_controllers_account_may_set_its_own_condition_and_forge_nothing() {
         "status": {"conditions": [{"type": "probepolicy.dev/ready", "status": "True"}]},
     });
     patch(ours).await.unwrap();
-    witness.sees("fake-0", What::BecameReady, before, seconds(10)).await;
+    witness.sees("fake-0", What::BecameReady, before).await;
 }
 
 /// A client with the rights of the controller's account.

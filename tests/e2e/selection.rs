@@ -4,7 +4,7 @@ use probe_policy::api::ProbePolicy;
 use probe_policy::api::conditions::{CONFLICTED, UNGATED};
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, let_pass, seconds};
+use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, let_pass};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
@@ -30,18 +30,18 @@ async fn of_two_policies_the_older_keeps_the_pods_until_it_is_gone() {
     let lenient = "readiness: {httpGet: {port: http, path: /live}, period: 1s}";
     namespace.policy("older", &["mode: Enforce", lenient]).await;
     let lost = json!([{"replica": 1, "at": 0, "dependencyLost": {"for": 3000}}]);
-    let start = namespace.launch(&Fleet::stateful_set(2).faults(lost)).await;
     let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&Fleet::stateful_set(2).faults(lost)).await;
 
     namespace.policy("newer", &["mode: Enforce", RULES, UNGUARDED]).await;
     let message = namespace.condition("newer", CONFLICTED, "OlderPolicyKeepsPods").await;
     assert!(message.contains("older") && message.contains("fake-0"), "{message}");
-    let_pass(4, seconds(1)).await;
+    let_pass(4).await;
     assert_eq!(witness.since(start), []);
 
     namespace.delete::<ProbePolicy>("older").await;
-    witness.sees("fake-1", What::LeftSlice, start, seconds(20)).await;
-    eventually("the end of the conflict", seconds(10), async || {
+    witness.sees("fake-1", What::LeftSlice, start).await;
+    eventually("the end of the conflict", async || {
         let status = namespace.status("newer").await;
         let over = crate::support::condition(&status, CONFLICTED).is_some_and(|it| it.status == "False");
         if over && status.replicas == 2 { Ok(()) } else { Err(format!("{status:?}")) }

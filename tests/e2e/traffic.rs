@@ -17,10 +17,10 @@ async fn a_pod_is_in_no_slice_before_its_startup_has_passed() {
     let witness = Witness::new(&namespace).await;
     namespace.deploy(&Fleet::stateful_set(1).startup(6), before).await;
 
-    witness.sees("fake-0", What::ContainerStarted("app".to_owned()), before, seconds(30)).await;
+    witness.sees("fake-0", What::ContainerStarted("app".to_owned()), before).await;
     let opened = truth(&namespace, "fake-0").await.opened;
-    let ready = witness.sees("fake-0", What::BecameReady, before, seconds(30)).await;
-    let in_slice = witness.sees("fake-0", What::EnteredSlice, before, seconds(10)).await;
+    let ready = witness.sees("fake-0", What::BecameReady, before).await;
+    let in_slice = witness.sees("fake-0", What::EnteredSlice, before).await;
 
     let served = opened + seconds(6);
     assert!(ready >= served && in_slice >= served, "opened {opened}, Ready {ready}, in the slice {in_slice}");
@@ -34,12 +34,12 @@ async fn the_service_sends_nothing_to_a_pod_while_it_is_ejected() {
     let namespace = Namespace::new(&cluster, "service").await;
     namespace.policy("fake", &["mode: Enforce", RULES, UNGUARDED]).await;
     let fleet = Fleet::stateful_set(2).faults(json!([{"replica": 1, "at": 4, "dependencyLost": {"for": 7}}]));
-    let start = namespace.launch(&fleet).await;
     let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&fleet).await;
 
     let load = namespace.load(30).await;
-    let out = witness.sees("fake-1", What::LeftSlice, start, seconds(30)).await;
-    let back = witness.sees("fake-1", What::EnteredSlice, out, seconds(30)).await;
+    let out = witness.sees("fake-1", What::LeftSlice, start).await;
+    let back = witness.sees("fake-1", What::EnteredSlice, out).await;
     let requests = load.finish().await;
 
     let to_its_pod = |from: Timestamp, to: Timestamp| {
@@ -57,7 +57,7 @@ async fn the_service_sends_nothing_to_a_pod_while_it_is_ejected() {
 /// What a replica really is.
 async fn truth(namespace: &Namespace, pod: &str) -> Truth {
     let path = format!("/api/v1/namespaces/{}/pods/{pod}:8080/proxy/truth", namespace.name);
-    eventually("the truth", seconds(10), async || {
+    eventually("the truth", async || {
         let answer = kubectl_with(&["get", "--raw", &path], "").await;
         serde_json::from_str(&answer.stdout).map_err(|_| answer.stderr)
     })

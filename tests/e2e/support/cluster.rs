@@ -5,7 +5,7 @@ use kube::{Api, Client};
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::controllers::{NAMESPACE, lease_holder};
-use super::{eventually, kubectl, seconds};
+use super::{eventually, kubectl};
 
 /// Ordinary tests share it. One that disturbs the controllers or the API server has it alone. It is fair, so nobody
 /// waits for ever.
@@ -41,7 +41,7 @@ impl Cluster {
         if controllers(&client).await.is_err() {
             install().await; // what a test that failed half-way took away
         }
-        eventually("two ready controllers, one of them leading", seconds(120), async || {
+        eventually("two ready controllers, one of them leading", async || {
             controllers(&client).await?;
             lease_holder(&client).await.map(|_| ()).ok_or_else(|| "nobody leads".to_owned())
         })

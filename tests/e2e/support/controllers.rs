@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::{Api, Client, ResourceExt};
 
-use super::{Process, eventually, kubectl, seconds};
+use super::{Process, eventually, kubectl};
 
 /// Where they run.
 pub const NAMESPACE: &str = "probe-policy";
@@ -40,7 +40,7 @@ pub async fn lease_holder(client: &Client) -> Option<String> {
 pub async fn scale(client: &Client, replicas: i32) {
     kubectl(&["-n", NAMESPACE, "scale", "deployment", "controller", &format!("--replicas={replicas}")]).await;
     let deployments: Api<Deployment> = Api::namespaced(client.clone(), NAMESPACE);
-    eventually(&format!("{replicas} controllers"), seconds(60), async || {
+    eventually(&format!("{replicas} controllers"), async || {
         let status = deployments.get("controller").await.unwrap().status.unwrap_or_default();
         let pods = pods(client).await.len();
         let reached = status.ready_replicas.unwrap_or_default() == replicas && pods == replicas as usize;

@@ -6,22 +6,24 @@ use k8s_openapi::jiff::Timestamp;
 use tokio::time::{Instant, sleep};
 
 const POLL: Duration = Duration::from_millis(100);
+/// How long a slow machine may take for what it should do in seconds.
+const PATIENCE: Duration = Duration::from_secs(90);
 
-/// Looks again and again until `check` gives what is waited for. Past `within` the test fails with what was seen last.
-pub async fn eventually<T>(what: &str, within: Duration, mut check: impl AsyncFnMut() -> Result<T, String>) -> T {
-    let deadline = Instant::now() + within;
+/// Looks again and again until `check` gives what is waited for. In the end the test fails with what was seen last.
+pub async fn eventually<T>(what: &str, mut check: impl AsyncFnMut() -> Result<T, String>) -> T {
+    let deadline = Instant::now() + PATIENCE;
     loop {
         match check().await {
             Ok(found) => return found,
-            Err(last) if Instant::now() >= deadline => panic!("{what}: not within {within:?}; last seen: {last}"),
+            Err(last) if Instant::now() >= deadline => panic!("{what}: not within {PATIENCE:?}; last seen: {last}"),
             Err(_) => sleep(POLL).await,
         }
     }
 }
 
-/// Lets so many periods pass in which something that must not happen would have happened.
-pub async fn let_pass(periods: u32, period: Duration) {
-    sleep(period * periods).await;
+/// Lets so many periods of a second pass, in which something that must not happen would have happened.
+pub async fn let_pass(periods: u64) {
+    sleep(seconds(periods)).await;
 }
 
 /// Waits for an instant of the script.

@@ -2,13 +2,14 @@
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Service};
+use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use kube::api::ListParams;
 use probe_policy::api::GATE;
 use serde_json::{Value, json};
 
-use super::{Namespace, eventually, seconds};
+use super::{Namespace, eventually, seconds, until};
 
 /// How many parts the script has: a fleet may grow to so many replicas but one.
 const PARTS: u32 = 8;
@@ -123,20 +124,27 @@ impl Namespace {
         }
     }
 
-    /// Applies a fleet, and gives the beginning of its script, before which every pod was Ready.
+    /// Applies a fleet and returns when its script begins; every pod was in the Service's slices before.
     pub async fn launch(&self, fleet: &Fleet) -> Timestamp {
         for lead in [10, 20, 40] {
             let start = Timestamp::now() + seconds(lead);
             self.deploy(fleet, start).await;
             while Timestamp::now() < start {
-                if self.are_ready(fleet.replicas).await.is_ok() {
+                if self.in_slices().await == fleet.replicas {
+                    until(start).await;
                     return start;
                 }
                 tokio::time::sleep(seconds(1) / 5).await;
             }
             self.take_down(fleet).await; // a slow machine gets a longer lead
         }
-        panic!("{} pods are not Ready after 40s", fleet.replicas);
+        panic!("{} of {} pods are in the slices after 40s", self.in_slices().await, fleet.replicas);
+    }
+
+    async fn in_slices(&self) -> usize {
+        let slices = self.api::<EndpointSlice>().list(&ListParams::default()).await.unwrap().items;
+        let ready = |endpoint: &&Endpoint| endpoint.conditions.as_ref().and_then(|it| it.ready) == Some(true);
+        slices.iter().flat_map(|slice| &slice.endpoints).filter(ready).count()
     }
 
     async fn take_down(&self, fleet: &Fleet) {
@@ -145,7 +153,7 @@ impl Namespace {
             Owner::Deployment => self.delete::<Deployment>("fake").await,
             Owner::DaemonSet => self.delete::<DaemonSet>("fake").await,
         }
-        eventually("the end of the pods", seconds(60), async || self.are_ready(0).await).await;
+        eventually("the end of the pods", async || self.are_ready(0).await).await;
     }
 }
 

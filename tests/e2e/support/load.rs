@@ -8,12 +8,11 @@ use probe_policy::fake_app::load::{Line, Outcome};
 use serde_json::json;
 
 use super::fleet::{container, pod};
-use super::{Namespace, eventually, seconds};
+use super::{Namespace, eventually};
 
 /// Twenty requests a second.
 pub struct Load {
     pods: Api<Pod>,
-    turns: u32,
 }
 
 /// A request, and how it went.
@@ -29,15 +28,14 @@ impl Namespace {
     /// Begins to send requests to the Service's address, for so many seconds.
     pub async fn load(&self, turns: u32) -> Load {
         let service = self.api::<Service>().get("fake").await.unwrap().spec.unwrap();
-        let address = format!("--url={}:80", service.cluster_ip.unwrap());
+        let address = format!("--url=http://{}:80", service.cluster_ip.unwrap());
         let args = ["load", &address, "--rate=20", &format!("--turns={turns}")].map(str::to_owned).to_vec();
         let mut load = container("load", args);
         load["volumeMounts"] = json!([]);
         let mut spec = pod(vec![load]);
         spec["restartPolicy"] = "Never".into();
         self.apply::<Pod>(json!({"metadata": {"name": "load"}, "spec": spec})).await;
-        let pods = self.api::<Pod>();
-        let load = Load { pods, turns };
+        let load = Load { pods: self.api() };
         load.reaches("Running").await;
         load
     }
@@ -56,7 +54,7 @@ impl Load {
     }
 
     async fn reaches(&self, phase: &str) {
-        eventually(&format!("a {phase} load"), seconds(u64::from(self.turns) + 30), async || {
+        eventually(&format!("a {phase} load"), async || {
             let status = self.pods.get("load").await.map_err(|error| error.to_string())?.status.unwrap_or_default();
             let reached = status.phase.as_deref() == Some(phase);
             if reached { Ok(()) } else { Err(format!("{:?}", status.phase)) }

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::controllers::NAMESPACE as CONTROLLERS;
-use super::{Cluster, eventually, seconds};
+use super::{Cluster, eventually};
 
 /// The three rules, each asked every second.
 pub const RULES: &str = "
@@ -48,7 +48,7 @@ impl Namespace {
         Api::<core::Namespace>::all(client.clone()).create(&Default::default(), &from(manifest)).await.unwrap();
         let namespace = Self { name, client };
         let accounts = namespace.api::<core::ServiceAccount>();
-        eventually("a default service account", seconds(30), async || {
+        eventually("a default service account", async || {
             accounts.get("default").await.map_err(|error| error.to_string())
         })
         .await;
@@ -104,7 +104,7 @@ impl Namespace {
 
     /// Waits until a condition of a policy holds for this reason, and gives its sentence.
     pub async fn condition(&self, policy: &str, type_: &str, reason: &str) -> String {
-        eventually(&format!("{type_} of {policy} for reason {reason}"), seconds(30), async || {
+        eventually(&format!("{type_} of {policy} for reason {reason}"), async || {
             let status = self.status(policy).await;
             let held = condition(&status, type_).filter(|found| found.status == "True" && found.reason == reason);
             held.map(|found| found.message.clone()).ok_or_else(|| format!("{:?}", status.conditions))
@@ -121,7 +121,7 @@ impl Namespace {
 
     /// Waits until there are so many fake apps and all are Ready.
     pub async fn all_ready(&self, pods: usize) {
-        eventually(&format!("{pods} Ready pods"), seconds(60), async || self.are_ready(pods).await).await;
+        eventually(&format!("{pods} Ready pods"), async || self.are_ready(pods).await).await;
     }
 
     /// Whether there are so many fake apps and all are Ready.

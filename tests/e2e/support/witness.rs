@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
 
 use futures::{Stream, StreamExt};
 use k8s_openapi::api::core::v1::{ContainerStatus, Pod};
@@ -15,7 +14,7 @@ use kube::runtime::watcher::{self, Event, watcher};
 use probe_policy::api::GATE;
 use tokio::task::JoinSet;
 
-use super::{Namespace, eventually, seconds};
+use super::{Namespace, eventually};
 
 /// Watches the fake apps of one namespace.
 pub struct Witness {
@@ -70,9 +69,12 @@ impl Witness {
         let slices = watcher(namespace.api::<EndpointSlice>(), of_service).default_backoff();
         watches.spawn(follow(slices, book.clone(), Book::slices, Book::slice, Book::slice_gone));
         let witness = Self { book, _watches: watches };
-        eventually("the first lists", seconds(10), async || {
-            if witness.book().listed == 2 { Ok(()) } else { Err("not complete".to_owned()) }
-        })
+        eventually(
+            "the first lists",
+            async || {
+                if witness.book().listed == 2 { Ok(()) } else { Err("not complete".to_owned()) }
+            },
+        )
         .await;
         witness
     }
@@ -95,20 +97,14 @@ impl Witness {
     }
 
     /// Waits until this has happened to a pod after an instant, and gives when it first did.
-    pub async fn sees(&self, pod: &str, what: What, since: Timestamp, within: Duration) -> Timestamp {
+    pub async fn sees(&self, pod: &str, what: What, since: Timestamp) -> Timestamp {
         let is_it = |it: &Happening| it.pod == pod && it.what == what;
-        self.sees_first(&format!("{what:?} of {pod}"), since, within, is_it).await.at
+        self.sees_first(&format!("{what:?} of {pod}"), since, is_it).await.at
     }
 
     /// Waits until something like this has happened after an instant, and gives the first that did.
-    pub async fn sees_first(
-        &self,
-        what: &str,
-        since: Timestamp,
-        within: Duration,
-        is_it: impl Fn(&Happening) -> bool,
-    ) -> Happening {
-        eventually(what, within, async || {
+    pub async fn sees_first(&self, what: &str, since: Timestamp, is_it: impl Fn(&Happening) -> bool) -> Happening {
+        eventually(what, async || {
             let happened = self.since(since);
             happened.iter().find(|it| is_it(it)).cloned().ok_or_else(|| format!("{happened:#?}"))
         })
