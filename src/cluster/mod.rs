@@ -13,6 +13,8 @@ pub mod index;
 mod listing;
 pub mod records;
 mod target;
+#[cfg(test)]
+mod test_support;
 mod watch;
 
 pub use client::{ClientError, Clients};

@@ -66,3 +66,74 @@ fn port(container: &ContainerRecord, network: Network, port: &Port) -> Result<u1
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU16;
+
+    use super::*;
+    use crate::cluster::test_support::{PodBuilder, pod};
+
+    fn one() -> PodBuilder {
+        pod("a").container("app").port("http", 8080, "TCP").port("dns", 53, "UDP")
+    }
+
+    fn two() -> PodBuilder {
+        one().container("proxy").port("admin", 9000, "TCP")
+    }
+
+    fn ask(container: Option<&str>, port: Port) -> Ask {
+        Ask { handler: Handler::Tcp { port }, container: container.map(str::to_owned) }
+    }
+
+    fn number(number: u16) -> Port {
+        Port::Number(NonZeroU16::new(number).unwrap())
+    }
+
+    fn name(name: &str) -> Port {
+        Port::Name(name.to_owned())
+    }
+
+    #[test]
+    fn a_rule_finds_its_container_and_port_or_says_what_is_missing() {
+        const DEFAULT: &str = "kubectl.kubernetes.io/default-container";
+        use TargetProblem::{AmbiguousContainer, UndeclaredHostPort, UnknownContainer, UnknownPort};
+        for (case, pod, ask, expected) in [
+            ("named", two(), ask(Some("proxy"), number(1)), Ok((1, 1))),
+            ("named, with a port of another container", two(), ask(Some("proxy"), name("http")), Err(UnknownPort)),
+            ("named, but not there", two(), ask(Some("db"), number(1)), Err(UnknownContainer)),
+            ("a sidecar by name", one().sidecar("mesh"), ask(Some("mesh"), number(1)), Ok((1, 1))),
+            (
+                "an init container that ends",
+                one().init_container("setup"),
+                ask(Some("setup"), number(1)),
+                Err(UnknownContainer),
+            ),
+            ("by the port's name", two(), ask(None, name("admin")), Ok((1, 9000))),
+            ("a port's name that nobody declares", two(), ask(None, name("grpc")), Err(UnknownPort)),
+            ("a port of another protocol", one(), ask(None, name("dns")), Err(UnknownPort)),
+            ("the only one", one(), ask(None, number(1)), Ok((0, 1))),
+            ("the only one beside a sidecar", one().sidecar("mesh"), ask(None, number(1)), Ok((0, 1))),
+            ("several", two(), ask(None, number(1)), Err(AmbiguousContainer)),
+            ("several with a default", two().annotation(DEFAULT, "proxy"), ask(None, number(1)), Ok((1, 1))),
+            (
+                "a default that is not there",
+                two().annotation(DEFAULT, "db"),
+                ask(None, number(1)),
+                Err(UnknownContainer),
+            ),
+            ("a name that two declare", two().port("http", 1, "TCP"), ask(None, name("http")), Err(AmbiguousContainer)),
+            (
+                "a name that two declare, with a default",
+                two().port("http", 1, "TCP").annotation(DEFAULT, "proxy"),
+                ask(None, name("http")),
+                Ok((1, 1)),
+            ),
+            ("the node's network, declared", one().on_host_network(), ask(None, number(8080)), Ok((0, 8080))),
+            ("the node's network, by name", one().on_host_network(), ask(None, name("http")), Ok((0, 8080))),
+            ("the node's network, undeclared", one().on_host_network(), ask(None, number(22)), Err(UndeclaredHostPort)),
+        ] {
+            assert_eq!(resolve(&pod.record(), &ask), expected, "{case}");
+        }
+    }
+}

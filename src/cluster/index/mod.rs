@@ -6,6 +6,8 @@ mod pods;
 mod policies;
 mod replay;
 mod slab;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 

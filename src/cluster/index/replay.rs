@@ -37,7 +37,7 @@ impl Index {
         if let Some(rules) = self.passed_before(policy) {
             inputs.push(Input::PassedBefore { policy, rules });
         }
-        let replicas = self.replicas_by_uid();
+        let replicas = self.live_replicas();
         for seat in &status.seats {
             if let Some((seat, memory)) = self.seat(seat, &replicas, &mut inputs) {
                 inputs.push(Input::SeatRestored { policy, seat, memory });
@@ -59,6 +59,8 @@ impl Index {
         Some(passed)
     }
 
+    /// An intent counts as carried out once a restart at or after it is written down. Until then nobody knows whether
+    /// the earlier engine came to ask for it, and the engine finds out by whether the replica is still there.
     fn seat(
         &mut self,
         seat: &SeatStatus,
@@ -79,18 +81,14 @@ impl Index {
             at: time(intent.time.0),
             stage: if intent.carried_out { IntentStage::CarriedOut } else { IntentStage::Recorded },
         });
-        let memory = SeatMemory {
-            restarts: seat.restarts,
-            foreign: seat.foreign,
-            last: seat.last_restart.as_ref().map(|last| time(last.0)),
-            intent,
-            occupant: seat.pod_uid.as_deref().and_then(replica),
-        };
+        let last = seat.last_restart.as_ref().map(|last| time(last.0));
+        let occupant = seat.pod_uid.as_deref().and_then(replica);
+        let memory = SeatMemory { restarts: seat.restarts, foreign: seat.foreign, last, intent, occupant };
         Some((SeatKey { owner, slot }, memory))
     }
 
-    fn replicas_by_uid(&self) -> BTreeMap<Uid, ReplicaKey> {
-        let pods = self.pods.values().filter_map(|pod| Some((pod.record.uid.clone(), pod.replica?)));
-        pods.collect()
+    fn live_replicas(&self) -> BTreeMap<Uid, ReplicaKey> {
+        let live = self.pods.values().filter(|pod| pod.record.lifecycle == Lifecycle::Live);
+        live.filter_map(|pod| Some((pod.record.uid.clone(), pod.replica?))).collect()
     }
 }

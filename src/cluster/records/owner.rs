@@ -101,3 +101,52 @@ fn record(watch: WatchKind, meta: &ObjectMeta, kind: OwnerKind, replicas: Option
         owner: Owner { kind, desired: count(desired), first: count(first) },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cluster::test_support::owner;
+
+    fn stateful_set(spec: Value) -> Owner {
+        let mut object = json!({"spec": {"serviceName": "", "selector": {}, "template": {}}});
+        for (field, value) in spec.as_object().unwrap() {
+            object["spec"][field] = value.clone();
+        }
+        owner::<StatefulSet>("fake", object).owner
+    }
+
+    #[test]
+    fn a_stateful_set_waits_for_lower_ordinals_unless_it_works_in_parallel() {
+        use OwnerKind::{OnDelete, Recreates, RecreatesInOrder};
+        for (spec, kind, desired, first) in [
+            (json!({}), RecreatesInOrder, 1, 0),
+            (json!({"replicas": 0}), RecreatesInOrder, 0, 0),
+            (json!({"podManagementPolicy": "OrderedReady", "ordinals": {"start": 5}}), RecreatesInOrder, 1, 5),
+            (json!({"podManagementPolicy": "Parallel", "replicas": 8}), Recreates, 8, 0),
+            (json!({"podManagementPolicy": "Parallel", "updateStrategy": {"type": "OnDelete"}}), OnDelete, 1, 0),
+        ] {
+            assert_eq!(stateful_set(spec.clone()), Owner { kind, desired, first }, "{spec}");
+        }
+    }
+
+    #[test]
+    fn a_daemon_set_wants_what_its_status_says() {
+        let status = json!({"currentNumberScheduled": 0, "desiredNumberScheduled": 3, "numberMisscheduled": 0,
+            "numberReady": 0});
+        for (strategy, kind) in [("RollingUpdate", OwnerKind::Recreates), (ON_DELETE, OwnerKind::OnDelete)] {
+            let spec = json!({"selector": {}, "template": {}, "updateStrategy": {"type": strategy}});
+            let set = owner::<DaemonSet>("agent", json!({"spec": spec, "status": status}));
+            assert_eq!(set.owner, Owner { kind, desired: 3, first: 0 });
+        }
+    }
+
+    #[test]
+    fn an_owner_that_is_being_deleted_wants_nothing() {
+        let spec = json!({"replicas": 3, "selector": {}});
+        let deleted = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": spec});
+        assert_eq!(owner::<ReplicaSet>("web", deleted.clone()).owner.desired, 0);
+        assert_eq!(owner::<ReplicationController>("web", deleted).owner.desired, 0);
+    }
+}

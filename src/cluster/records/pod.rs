@@ -176,3 +176,49 @@ fn tcp_port(port: &core::ContainerPort) -> Option<(Option<Box<str>>, u16)> {
     }
     Some((port.name.as_deref().map(Into::into), u16::try_from(port.container_port).ok()?))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::test_support::pod;
+
+    #[test]
+    fn a_pod_that_ends_or_has_ended_is_terminating() {
+        for (pod, lifecycle) in [
+            (pod("a"), Lifecycle::Live),
+            (pod("a").deleted(), Lifecycle::Terminating),
+            (pod("a").phase("Failed"), Lifecycle::Terminating),
+            (pod("a").phase("Succeeded"), Lifecycle::Terminating),
+        ] {
+            assert_eq!(pod.record().lifecycle, lifecycle);
+        }
+    }
+
+    #[test]
+    fn the_gate_is_what_the_spec_declares_and_the_condition_says() {
+        for (pod, gate) in [
+            (pod("a").condition(GATE, "True"), GateSeen::Ungated),
+            (pod("a").gated(), GateSeen::Unset),
+            (pod("a").gated().condition(GATE, "True"), GateSeen::Set(Gate::Open)),
+            (pod("a").gated().condition(GATE, "False"), GateSeen::Set(Gate::Closed)),
+            (pod("a").gated().condition(GATE, "Unknown"), GateSeen::Set(Gate::Closed)),
+        ] {
+            assert_eq!(pod.record().gate, gate);
+        }
+    }
+
+    #[test]
+    fn a_container_runs_is_down_or_backs_off() {
+        let since = time("2026-01-01T00:00:01Z".parse().unwrap());
+        let app = || pod("a").container("app");
+        for (pod, state) in [
+            (app(), ContainerState::Down),
+            (app().running("c1"), ContainerState::Running { since }),
+            (app().terminated("c1"), ContainerState::Down),
+            (app().waiting(None, "ContainerCreating"), ContainerState::Down),
+            (app().waiting(Some("c1"), "CrashLoopBackOff"), ContainerState::BackingOff),
+        ] {
+            assert_eq!(pod.record().containers[0].state, state);
+        }
+    }
+}
