@@ -205,9 +205,9 @@ fn a_write_that_the_watch_has_overtaken_changes_nothing() {
 fn an_owner_is_told_before_its_first_replica_and_wants_nothing_before_and_after_it_is_seen() {
     let mut world = World::new();
     world.policy(policy("p", "00:00:00").record());
-    let desired = |told: &[Input]| match told[0] {
-        Input::OwnerSeen { owner: OwnerKey(0), seen } => (seen.kind, seen.desired),
-        _ => panic!("no owner in {told:?}"),
+    let desired = |told: &[Input]| {
+        let Input::OwnerSeen { owner: OwnerKey(0), seen } = told[0] else { panic!("no owner in {told:?}") };
+        (seen.kind, seen.desired)
     };
     let told = world.pod(web("a").owned("ReplicaSet", "web").unscheduled());
     assert_eq!(desired(&told), (OwnerKind::Recreates, 0));
@@ -427,9 +427,9 @@ fn web(name: &str) -> PodBuilder {
 }
 
 fn observed(told: &[Input]) -> Vec<&Observation> {
-    let seen = told.iter().filter_map(|input| match input {
-        Input::ReplicaSeen { seen, .. } => Some(&**seen),
-        _ => None,
+    let seen = told.iter().filter_map(|input| {
+        let Input::ReplicaSeen { seen, .. } = input else { return None };
+        Some(&**seen)
     });
     seen.collect()
 }
