@@ -1,11 +1,18 @@
-//! Small builders of Kubernetes objects, so that tests go through the conversion as well.
+//! Small builders of Kubernetes objects, so that tests go through the conversion as well, and an index to tell them.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DeserializeGuard;
 use serde_json::{Value, json};
 
-use super::records::{OwnerRecord, PodRecord, PolicyRecord};
+use super::records::{OwnerRecord, PodRecord, PolicyRecord, ResourceVersion};
+use super::{Change, Index, Scope, WatchEvent};
 use crate::api::{GATE, ProbePolicy, VERDICT};
+use crate::engine::{Container, Gate, Input, Observation, PerRule, PolicyKey, ReplicaKey, Target, Time};
+
+/// The first policy and replica that a [`World`] was told, and the second policy.
+pub(super) const OLDEST: PolicyKey = PolicyKey(0);
+pub(super) const YOUNGER: PolicyKey = PolicyKey(1);
+pub(super) const FIRST: ReplicaKey = ReplicaKey { index: 0, generation: 0 };
 
 /// A pod `name` of namespace `shop`, labelled `app: web`, of no owner, with no container yet.
 pub(super) fn pod(name: &str) -> PodBuilder {
@@ -204,4 +211,73 @@ where
         object["metadata"][field] = json!(value);
     }
     serde_json::from_value::<K>(object).unwrap().into()
+}
+
+/// An index, and what it is told, in few words. All of it answers with what the engine must hear.
+pub(super) struct World {
+    pub(super) index: Index,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        Self::of(&Scope::Cluster)
+    }
+
+    pub(super) fn of(scope: &Scope) -> Self {
+        Self { index: Index::new(scope) }
+    }
+
+    pub(super) fn apply(&mut self, event: WatchEvent) -> Vec<Input> {
+        self.index.apply(event, Time::ZERO)
+    }
+
+    pub(super) fn pod(&mut self, pod: PodBuilder) -> Vec<Input> {
+        self.apply(WatchEvent::Pods(Change::Applied(pod.record())))
+    }
+
+    pub(super) fn policy(&mut self, policy: PolicyRecord) -> Vec<Input> {
+        self.apply(WatchEvent::Policies(Change::Applied(policy)))
+    }
+
+    pub(super) fn policy_list(&mut self, policies: impl IntoIterator<Item = PolicyRecord>) {
+        self.apply(WatchEvent::Policies(Change::ListBegan));
+        for policy in policies {
+            self.apply(WatchEvent::Policies(Change::Listed(policy)));
+        }
+        self.apply(WatchEvent::Policies(Change::ListEnded));
+    }
+
+    pub(super) fn owner(&mut self, owner: OwnerRecord) -> Vec<Input> {
+        let watch = owner.watch.unwrap();
+        self.apply(WatchEvent::Owners(watch, Change::Applied(owner)))
+    }
+
+    pub(super) fn wrote(&mut self, version: &str, gate: Gate) -> Vec<Input> {
+        self.index.wrote(FIRST, ResourceVersion(version.into()), Some(gate))
+    }
+
+    pub(super) fn replay(&mut self) -> Vec<Input> {
+        self.index.replay()
+    }
+}
+
+/// A pod whose only container runs and declares the port that the builders' policies ask.
+pub(super) fn web(name: &str) -> PodBuilder {
+    pod(name).container("app").port("http", 8080, "TCP").running("c1")
+}
+
+pub(super) fn observed(told: &[Input]) -> Vec<&Observation> {
+    let seen = told.iter().filter_map(|input| {
+        let Input::ReplicaSeen { seen, .. } = input else { return None };
+        Some(&**seen)
+    });
+    seen.collect()
+}
+
+/// The container of the liveness rule of the only replica told.
+pub(super) fn container(told: &[Input]) -> Container {
+    match observed(told)[..] {
+        [&Observation { targets: PerRule { liveness: Some(Target::Container(container)), .. }, .. }] => container,
+        _ => panic!("not one container in {told:?}"),
+    }
 }

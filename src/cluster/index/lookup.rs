@@ -93,3 +93,36 @@ impl Index {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::test_support::{FIRST, OLDEST, World, policy, web};
+
+    #[test]
+    fn an_attempt_goes_to_the_first_address_at_the_port_that_the_rule_means() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        world.pod(web("a"));
+        let (address, handler) = world.index.attempt_target(FIRST, OLDEST, RuleKind::Liveness).unwrap();
+        assert_eq!(address.to_string(), "10.0.0.7:8080");
+        assert!(matches!(handler, Handler::Http { path, .. } if path == "/live"));
+        assert_eq!(world.index.attempt_target(FIRST, OLDEST, RuleKind::Readiness), None);
+    }
+
+    #[test]
+    fn seats_have_names_for_the_status_and_for_people() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        world.pod(web("fake-3").owned("StatefulSet", "fake"));
+        for (slot, name, label) in [
+            (Slot::Ordinal(3), SeatName::Ordinal(3), "fake-3"),
+            (Slot::Node(NodeKey(0)), SeatName::Node("node-a".to_owned()), "node-a"),
+            (Slot::Nth(2), SeatName::Nth(2), "#2"),
+        ] {
+            let seat = SeatKey { owner: OwnerKey(0), slot };
+            assert_eq!(world.index.seat_name(seat), Some(name));
+            assert_eq!(world.index.seat_label(seat).as_deref(), Some(label));
+        }
+    }
+}

@@ -6,8 +6,6 @@ mod pods;
 mod policies;
 mod replay;
 mod slab;
-#[cfg(test)]
-mod tests;
 
 use std::collections::BTreeMap;
 
@@ -257,5 +255,83 @@ impl Listed for OwnerRecord {
     }
     fn order(&self) -> ObjectName {
         self.name.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Change;
+    use crate::cluster::test_support::{FIRST, OLDEST, World, observed, policy, web};
+    use crate::engine::Readiness;
+
+    #[test]
+    fn a_pod_that_no_policy_selects_and_without_our_gate_is_not_told() {
+        let mut world = World::new();
+        assert_eq!(world.pod(web("a")), []);
+        assert_ne!(world.pod(web("b").gated()), []);
+    }
+
+    #[test]
+    fn a_policy_that_comes_later_finds_the_pods_that_were_there() {
+        let mut world = World::new();
+        world.pod(web("a"));
+        world.pod(web("elsewhere").namespace("other"));
+        world.pod(web("unlabelled").label("app", "other"));
+        let told = world.policy(policy("p", "00:00:00").record());
+        assert!(matches!(told[0], Input::PolicySet { policy: OLDEST, .. }));
+        assert_eq!(observed(&told).iter().map(|seen| seen.policy).collect::<Vec<_>>(), [Some(OLDEST)]);
+    }
+
+    #[test]
+    fn nothing_is_told_twice() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        world.pod(web("a"));
+        assert_eq!(world.pod(web("a").version("2")), []);
+        assert_eq!(world.policy(policy("p", "00:00:00").status(json!({"replicas": 1})).record()), []);
+        assert_eq!(observed(&world.pod(web("a").condition("Ready", "True")))[0].ready, Readiness::Ready);
+    }
+
+    #[test]
+    fn what_a_new_list_does_not_contain_was_deleted_while_nobody_watched() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        world.pod(web("a"));
+        world.pod(web("b"));
+        assert_eq!(world.apply(WatchEvent::Pods(Change::ListBegan)), []);
+        assert_eq!(world.apply(WatchEvent::Pods(Change::Listed(web("b").record()))), []);
+        assert_eq!(world.apply(WatchEvent::Pods(Change::ListEnded)), [Input::ReplicaGone { replica: FIRST }]);
+    }
+
+    #[test]
+    fn a_pod_made_again_under_its_name_is_another_replica() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        world.pod(web("a"));
+        let told = world.pod(web("a").uid("uid-again"));
+        assert_eq!(told[0], Input::ReplicaGone { replica: FIRST });
+        assert!(matches!(told[1], Input::ReplicaSeen { replica: ReplicaKey { index: 0, generation: 1 }, .. }));
+        assert_eq!(world.index.pod(FIRST), None);
+    }
+
+    #[test]
+    fn it_is_synced_once_every_list_is_complete() {
+        let mut world = World::new();
+        for kind in WatchKind::ALL {
+            assert!(!world.index.is_synced(), "{}", kind.name());
+            world.apply(match kind {
+                WatchKind::Policies => WatchEvent::Policies(Change::ListEnded),
+                WatchKind::Pods => WatchEvent::Pods(Change::ListEnded),
+                WatchKind::Nodes => WatchEvent::Nodes(Change::ListEnded),
+                WatchKind::ReplicaSets
+                | WatchKind::StatefulSets
+                | WatchKind::DaemonSets
+                | WatchKind::ReplicationControllers => WatchEvent::Owners(kind, Change::ListEnded),
+            });
+        }
+        assert!(world.index.is_synced());
     }
 }

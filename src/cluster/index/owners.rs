@@ -147,3 +147,53 @@ impl Nodes {
 fn next<T>(keys: &[T]) -> u32 {
     u32::try_from(keys.len()).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::ReplicaSet;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::test_support::{World, observed, owner, policy, web};
+    use crate::cluster::{Change, Scope, WatchEvent};
+    use crate::engine::OwnerKind;
+
+    #[test]
+    fn an_owner_is_told_before_its_first_replica_and_wants_nothing_before_and_after_it_is_seen() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        let desired = |told: &[Input]| {
+            let Input::OwnerSeen { owner: OwnerKey(0), seen } = told[0] else { panic!("no owner in {told:?}") };
+            (seen.kind, seen.desired)
+        };
+        let told = world.pod(web("a").owned("ReplicaSet", "web").unscheduled());
+        assert_eq!(desired(&told), (OwnerKind::Recreates, 0));
+        assert_eq!(observed(&told)[0].owner, Some(OwnerKey(0)));
+        let set = || owner::<ReplicaSet>("web", json!({"spec": {"replicas": 3, "selector": {}}}));
+        assert_eq!(desired(&world.owner(set())), (OwnerKind::Recreates, 3));
+        let gone = world.apply(WatchEvent::Owners(WatchKind::ReplicaSets, Change::Deleted(set())));
+        assert_eq!(desired(&gone), (OwnerKind::Recreates, 0));
+    }
+
+    #[test]
+    fn a_node_that_was_never_shown_is_not_ready_unless_nodes_cannot_be_read() {
+        for (scope, state) in
+            [(Scope::Cluster, NodeState::NotReady), (Scope::Namespace("shop".to_owned()), NodeState::Ready)]
+        {
+            let mut world = World::of(&scope);
+            let told = world.pod(web("a").gated());
+            assert_eq!(told[0], Input::NodeSeen { node: NodeKey(0), state });
+        }
+    }
+
+    #[test]
+    fn a_node_is_told_when_its_state_changes_and_is_not_ready_once_gone() {
+        let mut world = World::new();
+        let node = |state| NodeRecord { name: "node-a".into(), state };
+        let told = |state| vec![Input::NodeSeen { node: NodeKey(0), state }];
+        world.pod(web("a").gated());
+        assert_eq!(world.apply(WatchEvent::Nodes(Change::Applied(node(NodeState::Ready)))), told(NodeState::Ready));
+        assert_eq!(world.apply(WatchEvent::Nodes(Change::Applied(node(NodeState::Ready)))), []);
+        assert_eq!(world.apply(WatchEvent::Nodes(Change::Deleted(node(NodeState::Ready)))), told(NodeState::NotReady));
+    }
+}

@@ -124,3 +124,108 @@ impl Pod {
 pub(super) fn spread(uid: &Uid) -> u64 {
     uid.0.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::test_support::{FIRST, World, container, observed, pod, policy, web};
+    use crate::engine::{ContainerState, TargetProblem};
+
+    #[test]
+    fn a_container_restarted_in_place_is_another_incarnation_and_only_then() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        let declared = || pod("a").container("app").port("http", 8080, "TCP");
+        let incarnation = |told: &[Input]| container(told).incarnation;
+        let first = incarnation(&world.pod(declared()));
+        let running = world.pod(declared().running("c1"));
+        assert_eq!((incarnation(&running), world.index.container_id(FIRST, first)), (first, Some("c1")));
+        let down = world.pod(declared().waiting(Some("c1"), "CrashLoopBackOff"));
+        assert_eq!(
+            container(&down),
+            Container { incarnation: first, state: ContainerState::BackingOff, remembered: None }
+        );
+        world.pod(declared().waiting(None, "ContainerCreating"));
+        let second = incarnation(&world.pod(declared().running("c2")));
+        assert!(second > first);
+        assert_eq!(world.index.container_id(FIRST, first), None);
+        assert_eq!(world.index.container_id(FIRST, second), Some("c2"));
+    }
+
+    #[test]
+    fn no_two_incarnations_of_a_pod_are_equal() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        let both = |app: &str, proxy: &str| {
+            pod("a").container("app").port("http", 1, "TCP").running(app).container("proxy").running(proxy)
+        };
+        world.pod(both("a1", "p1"));
+        world.pod(both("a1", "p2"));
+        world.pod(both("a2", "p2"));
+        let ids = (0..4).map(|n| world.index.container_id(FIRST, Incarnation(n)));
+        assert_eq!(ids.collect::<Vec<_>>(), [None, None, Some("p2"), Some("a2")]);
+    }
+
+    #[test]
+    fn only_a_verdict_on_this_very_container_is_remembered() {
+        for (verdict, remembered) in [("c1", Some(Remembered { started: true })), ("c0", None)] {
+            let mut world = World::new();
+            world.policy(policy("p", "00:00:00").record());
+            assert_eq!(container(&world.pod(web("a").verdict(verdict, true))).remembered, remembered, "{verdict}");
+        }
+    }
+
+    #[test]
+    fn events_older_than_our_own_write_do_not_make_the_gate_look_unwritten() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        let gate = |told: &[Input]| observed(told)[0].gate;
+        let gated = || web("a").gated();
+        assert_eq!(gate(&world.pod(gated().version("9"))), GateSeen::Unset);
+        assert_eq!(gate(&world.wrote("12", Gate::Open)), GateSeen::Set(Gate::Open));
+        assert_eq!(world.pod(gated().version("11")), []);
+        assert_eq!(world.pod(gated().version("12").condition("probepolicy.dev/ready", "True")), []);
+        let taken_back = world.pod(gated().version("13").condition("probepolicy.dev/ready", "False"));
+        assert_eq!(gate(&taken_back), GateSeen::Set(Gate::Closed));
+    }
+
+    #[test]
+    fn a_write_that_the_watch_has_overtaken_changes_nothing() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        world.pod(web("a").gated().version("13").condition("probepolicy.dev/ready", "False"));
+        assert_eq!(world.wrote("12", Gate::Open), []);
+    }
+
+    #[test]
+    fn a_replica_sits_where_its_owner_puts_it() {
+        let node = Place::Fixed(Slot::Node(NodeKey(0)));
+        for (kind, name, place) in [
+            ("StatefulSet", "fake-3", Place::Fixed(Slot::Ordinal(3))),
+            ("DaemonSet", "agent-x7k2p", node),
+            ("ReplicaSet", "web-5f7d-3", Place::Any),
+            ("Job", "once-1", Place::Any),
+        ] {
+            let mut world = World::new();
+            world.policy(policy("p", "00:00:00").record());
+            assert_eq!(observed(&world.pod(web(name).owned(kind, "owner")))[0].place, place, "{kind}");
+        }
+    }
+
+    #[test]
+    fn a_daemon_sets_pod_is_told_once_it_has_a_node() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        assert_eq!(world.pod(web("a").owned("DaemonSet", "agent").unscheduled()), []);
+        assert_eq!(observed(&world.pod(web("a").owned("DaemonSet", "agent"))).len(), 1);
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_asked_says_why() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        let seen = observed(&world.pod(pod("a").container("app").running("c1")))[0].clone();
+        assert_eq!(seen.targets.liveness, Some(Target::Unusable(TargetProblem::UnknownPort)));
+        assert_eq!((seen.targets.startup, seen.targets.readiness), (None, None));
+    }
+}

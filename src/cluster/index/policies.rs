@@ -123,3 +123,83 @@ impl Entry {
         (self.record.created, &self.record.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::test_support::{FIRST, OLDEST, World, YOUNGER, observed, policy, web};
+    use crate::cluster::{Change, WatchEvent};
+
+    #[test]
+    fn the_oldest_policy_keeps_a_pod_and_the_others_can_say_to_whom_they_lost_it() {
+        let mut world = World::new();
+        let list = ["00:00:09", "00:00:01"].map(|time| policy(&format!("made-at-{}", &time[6..]), time).record());
+        world.policy_list(list);
+        let seen = observed(&world.pod(web("a")))[0].clone();
+        assert_eq!(seen.policy, Some(OLDEST));
+        assert_eq!(world.index.policy(OLDEST).map(|policy| &*policy.name.name), Some("made-at-01"));
+        assert_eq!(world.index.lost(YOUNGER), [(OLDEST, vec![FIRST])].into());
+        assert_eq!(world.index.lost(OLDEST), [].into());
+    }
+
+    #[test]
+    fn of_two_policies_made_in_the_same_second_the_name_decides_whoever_came_first() {
+        let mut world = World::new();
+        world.policy(policy("b", "00:00:00").record());
+        world.pod(web("a"));
+        let told = world.policy(policy("a", "00:00:00").record());
+        assert_eq!(observed(&told)[0].policy, Some(PolicyKey(1)));
+    }
+
+    #[test]
+    fn when_the_oldest_policy_goes_the_next_one_keeps_its_pods() {
+        let mut world = World::new();
+        world.policy(policy("old", "00:00:00").record());
+        world.policy(policy("new", "00:00:01").record());
+        world.pod(web("a"));
+        let told = world.apply(WatchEvent::Policies(Change::Deleted(policy("old", "00:00:00").record())));
+        assert_eq!(told[0], Input::PolicyRemoved { policy: OLDEST });
+        assert_eq!(observed(&told)[0].policy, Some(YOUNGER));
+        let told = world.apply(WatchEvent::Policies(Change::Deleted(policy("new", "00:00:01").record())));
+        assert_eq!(observed(&told)[0].policy, None);
+    }
+
+    #[test]
+    fn an_edited_selector_moves_pods_and_a_pod_that_was_told_stays_told() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        world.pod(web("a"));
+        let told = world.policy(policy("p", "00:00:00").selects("app", "other").record());
+        assert_eq!(observed(&told)[0].policy, None);
+    }
+
+    #[test]
+    fn a_policy_that_became_invalid_stays_in_force_as_it_was() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        world.pod(web("a"));
+        let invalid = || policy("p", "00:00:00").spec("selector", json!({"matchLabels": {}}));
+        assert_eq!(world.policy(invalid().record()), [Input::PolicyInvalid { policy: OLDEST }]);
+        assert_eq!(world.policy(invalid().spec("mode", json!("Enforce")).record()), []);
+        assert_eq!(world.replay().iter().filter(|input| matches!(input, Input::PolicySet { .. })).count(), 1);
+        assert!(matches!(world.policy(policy("p", "00:00:00").record())[..], [Input::PolicySet { .. }]));
+    }
+
+    #[test]
+    fn an_invalid_policy_with_nothing_remembered_still_keeps_the_pods_it_names() {
+        let mut world = World::new();
+        let told = world.policy(policy("p", "00:00:00").spec("liveness", json!({"period": "5s"})).record());
+        assert_eq!(told, [Input::PolicyInvalid { policy: OLDEST }]);
+        assert_eq!(observed(&world.pod(web("a")))[0].policy, Some(OLDEST));
+    }
+
+    #[test]
+    fn an_object_that_cannot_be_read_is_an_invalid_policy_that_keeps_nothing() {
+        let mut world = World::new();
+        let told = world.policy(policy("p", "00:00:00").spec("unheardOf", json!(1)).record());
+        assert_eq!(told, [Input::PolicyInvalid { policy: OLDEST }]);
+        assert_eq!(world.pod(web("a")), []);
+    }
+}

@@ -92,3 +92,74 @@ impl Index {
         live.filter_map(|pod| Some((pod.record.uid.clone(), pod.replica?))).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::apps::v1::{ReplicaSet, StatefulSet};
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::test_support::{FIRST, OLDEST, World, owner, policy, web};
+    use crate::engine::{OwnerKey, RuleKind};
+
+    #[test]
+    fn a_replay_tells_a_new_engine_what_the_old_one_knew() {
+        let mut world = World::new();
+        let mut told = world.owner(owner::<ReplicaSet>("web", json!({"spec": {"replicas": 1, "selector": {}}})));
+        told.extend(world.policy(policy("p", "00:00:00").record()));
+        told.extend(world.pod(web("a").owned("ReplicaSet", "web")));
+        let replayed = world.replay();
+        assert!(told.iter().all(|input| replayed.contains(input)), "{told:?} is not all in {replayed:?}");
+        assert_eq!(replayed.last(), Some(&Input::Synced));
+        assert_eq!(replayed.len(), told.len() + 1);
+    }
+
+    #[test]
+    fn seats_and_passed_rules_come_back_from_the_status() {
+        let mut world = World::new();
+        let intent = |pod: &str| json!({"pod": pod, "podUID": format!("uid-{pod}"), "rule": "liveness", "time": "2026-01-01T00:10:00.5Z"});
+        let seat = |name: &str, pod: &str, last: &str| {
+            json!({"name": name, "owner": "StatefulSet/fake", "ownerUID": "uid-fake", "podUID": format!("uid-{pod}"),
+                "restarts": 2, "foreign": 1, "lastRestart": last, "intent": intent(pod)})
+        };
+        let asked = policy("p", "00:00:00").record().spec.unwrap().policy.rules.liveness.unwrap().question;
+        let status = json!({
+            "rules": [
+                {"name": "liveness", "everPassed": true, "question": format!("{:016x}", asked.0)},
+                {"name": "readiness", "everPassed": true, "question": "0000000000000001"},
+            ],
+            "seats": [
+                seat("ordinal/3", "fake-3", "2026-01-01T00:05:00.000000Z"),
+                seat("ordinal/4", "fake-4", "2026-01-01T00:10:00.750000Z"),
+                {"name": "nth/0", "owner": "ReplicaSet/gone", "ownerUID": "uid-gone", "restarts": 1},
+            ],
+        });
+        world.owner(owner::<StatefulSet>("fake", json!({"spec": {"serviceName": "", "selector": {}, "template": {}}})));
+        world.policy(policy("p", "00:00:00").status(status).record());
+        world.pod(web("fake-3").owned("StatefulSet", "fake"));
+        world.pod(web("fake-4").owned("StatefulSet", "fake").deleted());
+        let restored = world.index.restore(OLDEST);
+        let at = time("2026-01-01T00:10:00.5Z".parse().unwrap());
+        let intent = |replica, stage| Some(Intent { replica, rule: RuleKind::Liveness, at, stage });
+        let seat = |ordinal, last: &str, occupant, stage| Input::SeatRestored {
+            policy: OLDEST,
+            seat: SeatKey { owner: OwnerKey(0), slot: Slot::Ordinal(ordinal) },
+            memory: SeatMemory {
+                restarts: 2,
+                foreign: 1,
+                last: Some(time(last.parse().unwrap())),
+                intent: intent(occupant, stage),
+                occupant,
+            },
+        };
+        let rules = PerRule { startup: false, liveness: true, readiness: false };
+        assert_eq!(
+            restored,
+            [
+                Input::PassedBefore { policy: OLDEST, rules },
+                seat(3, "2026-01-01T00:05:00Z", Some(FIRST), IntentStage::Ordered),
+                seat(4, "2026-01-01T00:10:00.75Z", None, IntentStage::CarriedOut),
+            ]
+        );
+    }
+}
