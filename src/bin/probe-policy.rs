@@ -15,6 +15,7 @@ use probe_policy::controller::lease::Terms;
 use probe_policy::controller::telemetry::{self, LogFormat};
 use probe_policy::controller::{self, Settings, release};
 use probe_policy::engine::Phase;
+use probe_policy::lesson;
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -41,6 +42,9 @@ enum Command {
     },
     /// Open every gate with your own rights, whether or not a controller runs
     Release(ReleaseArgs),
+    /// Run a published lesson and compare
+    #[command(subcommand)]
+    Lesson(lesson::Command),
 }
 
 #[derive(Args)]
@@ -92,6 +96,7 @@ fn main() -> ExitCode {
         Command::Crd => print_crd(),
         Command::Validate { files } => validate(&files),
         Command::Release(args) => run_release(args),
+        Command::Lesson(command) => run_lesson(command),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -147,6 +152,11 @@ fn run_release(args: ReleaseArgs) -> anyhow::Result<()> {
     }
     anyhow::ensure!(released.failed.is_empty(), "{} gates could not be opened", released.failed.len());
     Ok(())
+}
+
+fn run_lesson(command: lesson::Command) -> anyhow::Result<()> {
+    let plan = command.plan().map_err(|error| BadInput(error.to_string()))?;
+    Runtime::new()?.block_on(async { Ok(plan.run(&stopped_by_signal()?).await?) })
 }
 
 fn scope(namespace: Option<String>) -> Scope {

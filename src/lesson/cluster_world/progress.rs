@@ -1,0 +1,42 @@
+//! What people see while they wait.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::lesson::Setting;
+
+/// A bar of turns on a terminal; elsewhere a line for each phase of a run. Both on standard error.
+pub struct Progress {
+    bar: ProgressBar,
+    setting: &'static str,
+}
+
+impl Progress {
+    /// The progress of a run of so many turns.
+    pub fn new(setting: Setting, turns: u32) -> Self {
+        let bar = ProgressBar::new(u64::from(turns)).with_prefix(setting.title());
+        if let Ok(style) = ProgressStyle::with_template("{prefix:20} [{bar:40}] {pos:>3}/{len} {msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self { bar, setting: setting.title() }
+    }
+
+    /// Something else is going on now.
+    pub fn phase(&self, phase: String) {
+        if self.bar.is_hidden() {
+            eprintln!("{}: {phase}", self.setting);
+        } else {
+            self.bar.set_message(phase);
+        }
+    }
+
+    /// A turn is over.
+    pub fn turn(&self, turn: u32) {
+        self.bar.set_position(u64::from(turn) + 1);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

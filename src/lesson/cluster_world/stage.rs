@@ -1,0 +1,65 @@
+//! The namespace of a run.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Namespace, Pod};
+use kube::api::{DeleteParams, PostParams};
+use kube::core::NamespaceResourceScope;
+use kube::runtime::wait::delete::delete_and_finalize;
+use kube::{Api, Client, Resource, ResourceExt};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+
+use super::{ClusterError, Experiment, manifests};
+
+/// How long a namespace may take to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(180);
+
+/// A namespace that somebody has to close.
+pub(super) struct Stage<'a> {
+    client: &'a Client,
+    namespace: String,
+}
+
+impl<'a> Stage<'a> {
+    /// Creates it.
+    pub async fn open(client: &'a Client, experiment: &Experiment) -> Result<Self, ClusterError> {
+        let namespaces = Api::<Namespace>::all(client.clone());
+        let created = namespaces.create(&PostParams::default(), &manifests::namespace(experiment)).await;
+        let namespace = created.map_err(ClusterError::refused("create a namespace"))?.name_any();
+        Ok(Self { client, namespace })
+    }
+
+    /// Its name.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The pods in it.
+    pub fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Creates an object in it.
+    pub async fn put<K>(&self, object: K) -> Result<(), ClusterError>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()> + Clone + Debug + Serialize + DeserializeOwned,
+    {
+        let objects = Api::<K>::namespaced(self.client.clone(), &self.namespace);
+        let created = objects.create(&PostParams::default(), &object).await;
+        let what = || format!("create {} {} in {}", K::kind(&()), object.name_any(), self.namespace);
+        created.map(|_| ()).map_err(|error| ClusterError::refused(what())(error))
+    }
+
+    /// Deletes it, and waits until it is gone.
+    pub async fn close(self) -> Result<(), ClusterError> {
+        let namespaces = Api::<Namespace>::all(self.client.clone());
+        let how = DeleteParams::default();
+        match timeout(GONE_WITHIN, delete_and_finalize(namespaces, &self.namespace, &how)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(ClusterError::NotGone { namespace: self.namespace }),
+        }
+    }
+}

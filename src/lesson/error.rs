@@ -1,0 +1,72 @@
+//! Why a lesson does not take place.
+
+use super::Setting;
+use super::cluster_world::ClusterError;
+use crate::api::SpecError;
+use crate::api::yaml::YamlError;
+use crate::model::ModelError;
+use crate::scenario::{ScenarioError, Speed};
+
+/// What was asked for makes no sense; nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum NoPlan {
+    /// Something that the model has no use for.
+    #[error("{0} is for the cluster: add --world cluster, or leave it out")]
+    OnlyOnCluster(&'static str),
+    /// The published tables come from the model.
+    #[error("--table prints a table of the model: leave out --world cluster")]
+    TableOnCluster,
+    /// The sweep is not about the settings.
+    #[error("--setting chooses among the settings: leave it out for the table of the sweep")]
+    SettingOfSweep,
+    /// The kubelet counts in whole seconds.
+    #[error("--probes kubelet runs at speed 1 only, since the kubelet's periods are whole seconds: leave out --speed")]
+    KubeletInAHurry,
+    /// A policy cannot be that fast.
+    #[error("--speed {speed} is too fast for the setting {setting}: {error}")]
+    TooFast {
+        /// The speed asked for.
+        speed: Speed,
+        /// The first setting that cannot follow.
+        setting: &'static str,
+        /// What its policy would be.
+        error: SpecError,
+    },
+    /// A file that is part of the program is broken.
+    #[error(transparent)]
+    Lesson(#[from] LessonError),
+}
+
+/// Why a lesson failed.
+#[derive(Debug, thiserror::Error)]
+pub enum LessonError {
+    /// A file of the lesson cannot be read.
+    #[error(transparent)]
+    File(#[from] YamlError),
+    /// The scenario of the lesson makes no sense.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// A policy makes no sense.
+    #[error(transparent)]
+    Policy(#[from] SpecError),
+    /// A policy cannot be run in the model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The cluster cannot run a lesson.
+    #[error(transparent)]
+    Cluster(#[from] ClusterError),
+    /// A run went wrong.
+    #[error("setting {}: {error}", setting.title())]
+    Run {
+        /// Which setting.
+        setting: Setting,
+        /// What went wrong.
+        error: Box<ClusterError>,
+    },
+    /// The table cannot be written.
+    #[error("cannot write the table: {0}")]
+    Write(#[from] std::io::Error),
+    /// A figure cannot be written as JSON.
+    #[error("cannot write the table: {0}")]
+    Json(#[from] serde_json::Error),
+}

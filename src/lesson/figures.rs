@@ -1,0 +1,296 @@
+//! The lesson's columns: what came of a run, in any world.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::model;
+use crate::scenario::TrueState;
+
+/// Restarts of one replica that make a loop.
+const LOOP: usize = 3;
+
+/// A restart, planned reopenings apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Restart {
+    /// Which replica.
+    pub replica: usize,
+    /// What it really was.
+    pub state: TrueState,
+    /// Turns since its latest stuck fault that held, if one did.
+    pub since_stuck: Option<f64>,
+}
+
+/// What the requests met.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Traffic {
+    /// Failed requests on a member that was starting.
+    pub early_errors: u64,
+    /// Failed requests.
+    pub total_errors: u64,
+    /// Healthy replicas a turn, in the pool or not, on average.
+    pub truly_serving: f64,
+}
+
+/// The figures of one run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Figures {
+    /// Restarts.
+    pub restarts: usize,
+    /// Restarts of replicas that were not stuck.
+    pub unnecessary: usize,
+    /// Restarts of replicas that were starting.
+    pub killed_in_startup: usize,
+    /// Replicas that were restarted three times or more.
+    pub in_loop: usize,
+    /// Failed requests on a member that was starting.
+    pub early_errors: u64,
+    /// Failed requests.
+    pub total_errors: u64,
+    /// Healthy replicas a turn, in the pool or not, on average.
+    pub truly_serving: f64,
+    /// For each restart of a stuck replica, in their order, the turns since its stuck fault.
+    pub detection: Vec<f64>,
+}
+
+/// By how much measured figures differ from those of the model.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    restarts: i64,
+    unnecessary: i64,
+    killed_in_startup: i64,
+    in_loop: i64,
+    early_errors: i64,
+    total_errors: i64,
+    truly_serving: f64,
+    /// None where not the same number of stuck replicas was restarted.
+    detection: Option<Vec<f64>>,
+}
+
+/// The names of the columns.
+pub const COLUMNS: [&str; 8] = [
+    "restarts",
+    "unnecessary",
+    "killed_in_startup",
+    "in_loop",
+    "early_errors",
+    "total_errors",
+    "truly_serving",
+    "detection",
+];
+
+impl Figures {
+    /// The figures of a run with these restarts, in their order, and this traffic.
+    pub fn new(restarts: &[Restart], traffic: Traffic) -> Self {
+        let of = |state| restarts.iter().filter(move |restart| restart.state == state);
+        let mut by_replica = BTreeMap::<usize, usize>::new();
+        for restart in restarts {
+            *by_replica.entry(restart.replica).or_default() += 1;
+        }
+        Self {
+            restarts: restarts.len(),
+            unnecessary: restarts.len() - of(TrueState::Stuck).count(),
+            killed_in_startup: of(TrueState::Starting).count(),
+            in_loop: by_replica.into_values().filter(|times| *times >= LOOP).count(),
+            early_errors: traffic.early_errors,
+            total_errors: traffic.total_errors,
+            truly_serving: traffic.truly_serving,
+            detection: of(TrueState::Stuck).filter_map(|restart| restart.since_stuck).collect(),
+        }
+    }
+
+    /// Of several runs the middle one, column by column; of an even number the lower of the two. `None` without a run.
+    pub fn median(runs: &[Self]) -> Option<Self> {
+        Some(Self {
+            restarts: middle(runs, |run| run.restarts)?,
+            unnecessary: middle(runs, |run| run.unnecessary)?,
+            killed_in_startup: middle(runs, |run| run.killed_in_startup)?,
+            in_loop: middle(runs, |run| run.in_loop)?,
+            early_errors: middle(runs, |run| run.early_errors)?,
+            total_errors: middle(runs, |run| run.total_errors)?,
+            truly_serving: middle(runs, |run| run.truly_serving)?,
+            detection: middle(runs, |run| run.detection.clone())?,
+        })
+    }
+
+    /// By how much these figures differ from those of the model.
+    pub fn minus(&self, model: &Self) -> Difference {
+        let detection = self.detection.iter().zip(&model.detection).map(|(turns, model)| turns - model).collect();
+        Difference {
+            restarts: minus(self.restarts as u64, model.restarts as u64),
+            unnecessary: minus(self.unnecessary as u64, model.unnecessary as u64),
+            killed_in_startup: minus(self.killed_in_startup as u64, model.killed_in_startup as u64),
+            in_loop: minus(self.in_loop as u64, model.in_loop as u64),
+            early_errors: minus(self.early_errors, model.early_errors),
+            total_errors: minus(self.total_errors, model.total_errors),
+            truly_serving: self.truly_serving - model.truly_serving,
+            detection: (self.detection.len() == model.detection.len()).then_some(detection),
+        }
+    }
+
+    /// The figures as they are printed, by [`COLUMNS`].
+    pub fn cells(&self) -> [String; 8] {
+        [
+            self.restarts.to_string(),
+            self.unnecessary.to_string(),
+            self.killed_in_startup.to_string(),
+            self.in_loop.to_string(),
+            self.early_errors.to_string(),
+            self.total_errors.to_string(),
+            two_decimals(self.truly_serving),
+            list(&self.detection, turns),
+        ]
+    }
+}
+
+impl From<&model::Run> for Figures {
+    fn from(run: &model::Run) -> Self {
+        let restarts: Vec<_> = run
+            .restarts
+            .iter()
+            .map(|restart| Restart {
+                replica: restart.replica,
+                state: restart.state,
+                since_stuck: restart.since_stuck.map(f64::from),
+            })
+            .collect();
+        let traffic = Traffic {
+            early_errors: run.early_errors,
+            total_errors: run.total_errors(),
+            truly_serving: run.truly_serving(),
+        };
+        Self::new(&restarts, traffic)
+    }
+}
+
+impl Difference {
+    /// The differences as they are printed, by [`COLUMNS`].
+    pub fn cells(&self) -> [String; 8] {
+        [
+            signed(self.restarts),
+            signed(self.unnecessary),
+            signed(self.killed_in_startup),
+            signed(self.in_loop),
+            signed(self.early_errors),
+            signed(self.total_errors),
+            signed_decimals(self.truly_serving),
+            self.detection.as_ref().map_or_else(|| "n/a".to_owned(), |detection| list(detection, signed_decimals)),
+        ]
+    }
+}
+
+fn middle<T: PartialOrd>(runs: &[Figures], figure: impl Fn(&Figures) -> T) -> Option<T> {
+    let mut figures: Vec<_> = runs.iter().map(figure).collect();
+    figures.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+    let at = figures.len().checked_sub(1)? / 2;
+    figures.into_iter().nth(at)
+}
+
+fn minus(measured: u64, model: u64) -> i64 {
+    measured.cast_signed().wrapping_sub(model.cast_signed())
+}
+
+fn list(turns: &[f64], print: impl Fn(f64) -> String) -> String {
+    if turns.is_empty() { "-".to_owned() } else { turns.iter().map(|t| print(*t)).collect::<Vec<_>>().join(" ") }
+}
+
+/// Whole turns as such.
+fn turns(turns: f64) -> String {
+    if turns.fract() == 0.0 { turns.to_string() } else { two_decimals(turns) }
+}
+
+/// Two decimals, an exact tie up. In binary64 only an odd number of eighths is such a tie.
+fn two_decimals(figure: f64) -> String {
+    let is_tie = (figure * 8.0).fract() == 0.0;
+    format!("{:.2}", if is_tie { figure.next_up() } else { figure })
+}
+
+fn signed(difference: i64) -> String {
+    if difference == 0 { "0".to_owned() } else { format!("{difference:+}") }
+}
+
+fn signed_decimals(difference: f64) -> String {
+    let size = two_decimals(difference.abs());
+    match size.as_str() {
+        "0.00" => size,
+        _ if difference < 0.0 => format!("-{size}"),
+        _ => format!("+{size}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TRAFFIC: Traffic = Traffic { early_errors: 3, total_errors: 10, truly_serving: 7.125 };
+
+    fn restart(replica: usize, state: TrueState, since_stuck: Option<f64>) -> Restart {
+        Restart { replica, state, since_stuck }
+    }
+
+    #[test]
+    fn restarts_are_told_apart_by_what_the_replica_really_was() {
+        let figures = Figures::new(
+            &[
+                restart(6, TrueState::Starting, None),
+                restart(6, TrueState::Starting, Some(2.0)),
+                restart(1, TrueState::Stuck, Some(10.0)),
+                restart(6, TrueState::Healthy, None),
+                restart(3, TrueState::DependencyLost, None),
+                restart(5, TrueState::Stuck, Some(11.5)),
+                restart(5, TrueState::Stuck, Some(3.0)),
+            ],
+            TRAFFIC,
+        );
+        assert_eq!(figures.cells(), ["7", "4", "2", "1", "3", "10", "7.13", "10 11.50 3"]);
+    }
+
+    #[test]
+    fn nothing_detected_is_a_dash() {
+        assert_eq!(Figures::new(&[], TRAFFIC).cells()[7], "-");
+    }
+
+    #[test]
+    fn an_exact_tie_goes_up_and_what_only_looks_like_one_does_not() {
+        for (figure, printed) in [
+            (7.125, "7.13"),
+            (7.375, "7.38"),
+            (0.125, "0.13"),
+            (5.894_444, "5.89"),
+            (1.005, "1.00"), // binary64 holds less than that
+            (1.015, "1.01"),
+            (7.25, "7.25"),
+            (8.0, "8.00"),
+        ] {
+            assert_eq!(two_decimals(figure), printed);
+        }
+    }
+
+    #[test]
+    fn differences_are_signed_and_none_is_no_sign() {
+        let model = Figures::new(&[restart(1, TrueState::Stuck, Some(10.0))], TRAFFIC);
+        let slower = Traffic { early_errors: 3, total_errors: 8, truly_serving: 7.115 };
+        let measured = Figures::new(&[restart(1, TrueState::Stuck, Some(11.25))], slower);
+        assert_eq!(measured.minus(&model).cells(), ["0", "0", "0", "0", "0", "-2", "-0.01", "+1.25"]);
+    }
+
+    #[test]
+    fn detections_of_different_faults_are_not_compared() {
+        let (none, one) =
+            (Figures::new(&[], TRAFFIC), Figures::new(&[restart(1, TrueState::Stuck, Some(10.0))], TRAFFIC));
+        assert_eq!(none.minus(&one).cells()[7], "n/a");
+        assert_eq!(none.minus(&none).cells()[7], "-");
+    }
+
+    #[test]
+    fn the_median_is_taken_column_by_column() {
+        let run = |total_errors, truly_serving, detection| Figures {
+            detection: vec![detection],
+            ..Figures::new(&[], Traffic { early_errors: 0, total_errors, truly_serving })
+        };
+        let median = Figures::median(&[run(1, 7.0, 11.0), run(9, 6.0, 12.0), run(5, 8.0, 10.0)]);
+        assert_eq!(median, Some(run(5, 7.0, 11.0)));
+        assert_eq!(Figures::median(&[run(9, 6.0, 1.0), run(5, 8.0, 2.0)]), Some(run(5, 6.0, 1.0)));
+        assert_eq!(Figures::median(&[]), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! The two published tables, out of the model, and what was measured beside the model.
+
+use std::iter;
+
+use serde::Serialize;
+
+use super::LessonError;
+use super::figures::{COLUMNS, Difference, Figures};
+use super::report::{Report, Table};
+use super::settings::{Setting, describe};
+use crate::api::{Duration, ProbePolicySpec};
+use crate::engine::{Phase, RuleKind, Span, Time};
+use crate::model;
+use crate::scenario::Scenario;
+
+/// The figures of a policy in the model.
+pub fn modelled(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<Figures, LessonError> {
+    let policy = spec.parse(1, Phase::Aligned { origin: Time::ZERO })?;
+    Ok(Figures::from(&model::run(scenario, &policy)?))
+}
+
+/// Settings beside each other; all of them are the table `lessons/replicas/replicas-settings.csv`.
+pub fn settings(scenario: &Scenario, settings: &[Setting]) -> Result<Report, LessonError> {
+    let rows: Vec<_> = settings.iter().map(|setting| SettingRow::new(scenario, *setting)).collect::<Result<_, _>>()?;
+    let described = ["setting", "liveness", "readiness", "startup"];
+    Ok(Report {
+        preamble: rows.iter().map(SettingRow::sentence).collect(),
+        table: Table {
+            header: iter::once("setting").chain(COLUMNS).collect(),
+            rows: rows
+                .iter()
+                .map(|row| iter::once(row.setting.to_owned()).chain(row.figures.cells()).collect())
+                .collect(),
+        },
+        json: serde_json::to_value(&rows)?,
+        csv: Table {
+            header: described.into_iter().chain(COLUMNS).collect(),
+            rows: rows.into_iter().map(SettingRow::cells).collect(),
+        },
+    })
+}
+
+/// Liveness period x threshold, without and with a startup rule: `lessons/replicas/replicas-sweep.csv`.
+pub fn sweep(scenario: &Scenario) -> Result<Report, LessonError> {
+    let with_startup = Setting::PlusStartup.policy()?.spec;
+    let without = ProbePolicySpec { startup: None, ..with_startup.clone() };
+    let mut rows = Vec::new();
+    for base in [without, with_startup] {
+        for period in [2, 5, 10] {
+            for threshold in [2, 3, 6] {
+                let mut spec = base.clone();
+                if let Some(liveness) = &mut spec.liveness {
+                    liveness.period = Duration::from_millis(turns(scenario, period).as_nanos() / 1_000_000);
+                    liveness.failure_threshold = threshold;
+                }
+                rows.push(SweepRow::new(scenario, &spec, period, threshold)?);
+            }
+        }
+    }
+    let table = Table {
+        header: vec![
+            "startup",
+            "period",
+            "threshold",
+            "tolerance",
+            "detection",
+            "killed_in_startup",
+            "in_loop",
+            "truly_serving",
+        ],
+        rows: rows.iter().map(SweepRow::cells).collect(),
+    };
+    Ok(Report { preamble: String::new(), table: table.clone(), csv: table, json: serde_json::to_value(&rows)? })
+}
+
+/// What was measured, beside the model and with the difference.
+pub fn comparison(rows: &[Comparison]) -> Result<Report, LessonError> {
+    let table = Table {
+        header: ["setting", "figures"].into_iter().chain(COLUMNS).collect(),
+        rows: rows.iter().flat_map(Comparison::rows).collect(),
+    };
+    Ok(Report { preamble: String::new(), table: table.clone(), csv: table, json: serde_json::to_value(rows)? })
+}
+
+/// A setting, measured.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    setting: &'static str,
+    model: Figures,
+    measured: Figures,
+    difference: Difference,
+}
+
+impl Comparison {
+    /// What was measured of a setting, and what the model says.
+    pub fn new(setting: Setting, model: Figures, measured: Figures) -> Self {
+        Self { setting: setting.title(), difference: measured.minus(&model), model, measured }
+    }
+
+    fn rows(&self) -> [Vec<String>; 3] {
+        [("model", self.model.cells()), ("measured", self.measured.cells()), ("difference", self.difference.cells())]
+            .map(|(name, cells)| [self.setting.to_owned(), name.to_owned()].into_iter().chain(cells).collect())
+    }
+}
+
+/// A row of the table of the settings.
+#[derive(Serialize)]
+struct SettingRow {
+    setting: &'static str,
+    liveness: String,
+    readiness: String,
+    startup: String,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+impl SettingRow {
+    fn new(scenario: &Scenario, setting: Setting) -> Result<Self, LessonError> {
+        let spec = setting.policy()?.spec;
+        let policy = spec.parse(1, Phase::Spread)?;
+        let describe = |kind| describe(&policy, kind, scenario.turn());
+        Ok(Self {
+            setting: setting.title(),
+            liveness: describe(RuleKind::Liveness),
+            readiness: describe(RuleKind::Readiness),
+            startup: describe(RuleKind::Startup),
+            figures: modelled(scenario, &spec)?,
+        })
+    }
+
+    /// The setting in a line, for people.
+    fn sentence(&self) -> String {
+        let rules: Vec<_> = [("startup", &self.startup), ("liveness", &self.liveness), ("readiness", &self.readiness)]
+            .into_iter()
+            .filter(|(_, rule)| !rule.is_empty())
+            .map(|(kind, rule)| format!("{kind} {rule}"))
+            .collect();
+        let rules = if rules.is_empty() { "nobody asks".to_owned() } else { rules.join("; ") };
+        format!("{}: {rules}\n", self.setting)
+    }
+
+    fn cells(self) -> Vec<String> {
+        let described = [self.setting.to_owned(), self.liveness, self.readiness, self.startup];
+        described.into_iter().chain(self.figures.cells()).collect()
+    }
+}
+
+/// A row of the table of the sweep.
+#[derive(Serialize)]
+struct SweepRow {
+    startup: String,
+    period: u64,
+    threshold: i32,
+    tolerance: u64,
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+impl SweepRow {
+    fn new(scenario: &Scenario, spec: &ProbePolicySpec, period: u64, threshold: i32) -> Result<Self, LessonError> {
+        let startup = describe(&spec.parse(1, Phase::Spread)?, RuleKind::Startup, scenario.turn());
+        Ok(Self {
+            startup: if startup.is_empty() { "none".to_owned() } else { startup },
+            period,
+            threshold,
+            tolerance: period * u64::from(threshold.unsigned_abs()),
+            figures: modelled(scenario, spec)?,
+        })
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let [_, _, killed_in_startup, in_loop, _, _, truly_serving, detection] = self.figures.cells();
+        let (period, threshold, tolerance) = (self.period, self.threshold, self.tolerance);
+        [self.startup.clone(), period.to_string(), threshold.to_string(), tolerance.to_string()]
+            .into_iter()
+            .chain([detection, killed_in_startup, in_loop, truly_serving])
+            .collect()
+    }
+}
+
+fn turns(scenario: &Scenario, turns: u64) -> Span {
+    scenario.turn() * turns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::report::Output;
+    use super::super::settings;
+    use super::*;
+
+    fn csv(report: &Report) -> String {
+        let mut out = Vec::new();
+        report.write(Output::Csv, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_was_measured_stands_between_the_model_and_the_difference() {
+        let scenario = settings::scenario().unwrap();
+        let model = modelled(&scenario, &Setting::PlusStartup.policy().unwrap().spec).unwrap();
+        let measured = Figures { total_errors: 58, detection: vec![11.25, 11.0], ..model.clone() };
+        let report = comparison(&[Comparison::new(Setting::PlusStartup, model, measured)]).unwrap();
+        assert_eq!(
+            csv(&report),
+            "setting,figures,restarts,unnecessary,killed_in_startup,in_loop,early_errors,total_errors,truly_serving,detection\n\
+             plus startup,model,2,0,0,0,0,0,7.39,10 10\n\
+             plus startup,measured,2,0,0,0,0,58,7.39,11.25 11\n\
+             plus startup,difference,0,0,0,0,0,+58,0.00,+1.25 +1.00\n"
+        );
+        assert_eq!(report.json[0]["difference"]["total_errors"], 58);
+    }
+}
