@@ -1,6 +1,7 @@
 //! Every check on a policy, told twice: to the API server in CEL, and here in Rust. Both refuse with the same
 //! sentence; `tests/crd_server.rs` holds them together on a real API server.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::num::NonZeroU32;
 
@@ -10,7 +11,7 @@ use kube::core::Rule;
 use super::convert::SpecError;
 use super::duration::duration_pattern;
 use super::spec::{BackoffSpec, HandlerSpec, RuleSpec};
-use super::{Duration, Port, Requirement, Selector, selector};
+use super::{Duration, Port, Requirement, Selector};
 use crate::engine::{Amount, Span};
 
 /// One check: what makes a `T` acceptable, and the `P` that it then is.
@@ -54,6 +55,21 @@ macro_rules! from_to {
         )
     };
 }
+
+macro_rules! label_key {
+    () => {
+        "'^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$'"
+    };
+}
+
+macro_rules! label_value {
+    () => {
+        "'^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$'"
+    };
+}
+
+const LABEL_VALUES: &str = "must be label values: at most 63 letters, digits, hyphens, underscores and dots, a letter \
+                            or digit at both ends";
 
 const DAY: Span = Span::from_secs(86_400);
 
@@ -135,7 +151,7 @@ pub const CONTAINER: Check<String, String> = Check {
     cel: "self.size() <= 63 && self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')",
     member: "",
     sentence: "must be a container's name: at most 63 lower-case letters, digits and hyphens, no hyphen at either end",
-    parse: |name| selector::is_dns_label(name).then(|| name.clone()),
+    parse: |name| is_dns_label(name).then(|| name.clone()),
 };
 
 /// How many restarts at once.
@@ -192,8 +208,33 @@ pub const SELECTS: Check<Selector> = Check {
     parse: |selector| (!selector.is_empty()).then_some(()),
 };
 
+/// The labels that a selector names, by their values. Keys are let through: the API server reckons with keys of any
+/// length, and allows no rule on them.
+pub const LABELS: Check<BTreeMap<String, String>> = Check {
+    cel: concat!("self.all(key, self[key].matches(", label_value!(), "))"),
+    member: "",
+    sentence: LABEL_VALUES,
+    parse: |labels| labels.values().all(|value| is_label_value(value)).then_some(()),
+};
+
+/// The key in an expression of a selector.
+pub const KEY: Check<String> = Check {
+    cel: concat!("self.matches(", label_key!(), ")"),
+    member: "",
+    sentence: "must be a label's key, such as app or app.kubernetes.io/name",
+    parse: |key| is_label_key(key).then_some(()),
+};
+
+/// The values in an expression of a selector.
+pub const VALUES: Check<Vec<String>> = Check {
+    cel: concat!("self.all(value, value.matches(", label_value!(), "))"),
+    member: "",
+    sentence: LABEL_VALUES,
+    parse: |values| values.iter().all(|value| is_label_value(value)).then_some(()),
+};
+
 /// One expression of a selector.
-pub const VALUES: Check<Requirement> = Check {
+pub const VALUES_FIT: Check<Requirement> = Check {
     cel: "(self.operator in ['In', 'NotIn']) == (has(self.values) && size(self.values) > 0)",
     member: ".values",
     sentence: "must be there for In and NotIn, and not for Exists and DoesNotExist",
@@ -203,4 +244,30 @@ pub const VALUES: Check<Requirement> = Check {
 fn within(duration: Duration, min: Span, max: Span) -> Option<Span> {
     let span = duration.span();
     (min..=max).contains(&span).then_some(span)
+}
+
+/// At most 63 lower-case letters, digits and inner hyphens.
+fn is_dns_label(text: &str) -> bool {
+    let outer = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    text.len() <= 63 && is_spaced(text, outer, |b| b == b'-')
+}
+
+/// A name of at most 63 characters, after a DNS name and a slash or not.
+fn is_label_key(text: &str) -> bool {
+    let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
+    let outer = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
+    let is_prefix = |prefix: &str| prefix.len() <= 253 && is_spaced(prefix, outer, |b| b == b'-' || b == b'.');
+    prefix.is_none_or(is_prefix) && !name.is_empty() && is_label_value(name)
+}
+
+/// At most 63 letters, digits, and inner hyphens, underscores and dots; or nothing.
+fn is_label_value(text: &str) -> bool {
+    let inner = |b: u8| b == b'-' || b == b'_' || b == b'.';
+    text.is_empty() || (text.len() <= 63 && is_spaced(text, |b| b.is_ascii_alphanumeric(), inner))
+}
+
+/// Whether `text` begins and ends with `outer` characters, and has only them and `inner` ones between.
+fn is_spaced(text: &str, outer: impl Fn(u8) -> bool, inner: impl Fn(u8) -> bool) -> bool {
+    let is_outer = |end: Option<u8>| end.is_some_and(&outer);
+    is_outer(text.bytes().next()) && is_outer(text.bytes().last()) && text.bytes().all(|b| outer(b) || inner(b))
 }

@@ -58,10 +58,7 @@ pub struct SpecError {
 impl ProbePolicySpec {
     /// What the spec means, for an object of that generation whose attempts fall on that phase.
     pub fn parse(&self, generation: i64, phase: Phase) -> Result<ParsedPolicy, SpecError> {
-        checks::SELECTS.parse("spec.selector", &self.selector)?;
-        for (index, requirement) in self.selector.match_expressions.iter().enumerate() {
-            checks::VALUES.parse(format_args!("spec.selector.matchExpressions[{index}]"), requirement)?;
-        }
+        check_selector(&self.selector)?;
         let mut rules = PerRule::default();
         let mut asks = PerRule::default();
         for kind in RuleKind::ALL {
@@ -89,6 +86,18 @@ impl ProbePolicySpec {
             RuleKind::Readiness => self.readiness.as_ref(),
         }
     }
+}
+
+fn check_selector(selector: &Selector) -> Result<(), SpecError> {
+    checks::SELECTS.parse("spec.selector", selector)?;
+    checks::LABELS.parse("spec.selector.matchLabels", &selector.match_labels)?;
+    for (index, requirement) in selector.match_expressions.iter().enumerate() {
+        let at = format!("spec.selector.matchExpressions[{index}]");
+        checks::KEY.parse(format_args!("{at}.key"), &requirement.key)?;
+        checks::VALUES.parse(format_args!("{at}.values"), &requirement.values)?;
+        checks::VALUES_FIT.parse(&at, requirement)?;
+    }
+    Ok(())
 }
 
 fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError> {
@@ -192,5 +201,79 @@ impl From<Through> for Pool {
             Through::ReadinessGate => Self::ReadinessGate,
             Through::None => Self::None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+    use super::*;
+    use crate::engine::{Amount, Span};
+
+    fn parse(spec: &str) -> ParsedPolicy {
+        serde_json::from_str::<ProbePolicySpec>(spec).unwrap().parse(7, Phase::Spread).unwrap()
+    }
+
+    #[test]
+    fn a_policy_that_only_selects_has_the_defaults_and_no_rules() {
+        let parsed = parse(r#"{"selector": {"matchLabels": {"app": "a"}}}"#);
+        let restart = parsed.policy.restart;
+        assert_eq!(parsed.policy.generation, 7);
+        assert_eq!(parsed.policy.mode, Mode::Observe);
+        assert_eq!(parsed.policy.pool, Pool::ReadinessGate);
+        assert_eq!(parsed.policy.rules, PerRule::default());
+        assert_eq!(parsed.asks, PerRule::default());
+        assert_eq!((restart.method, restart.max_concurrent), (RestartMethod::Evict, Amount::Count(1)));
+        assert_eq!((restart.grace_period, restart.deadline), (Span::from_secs(10), Span::from_secs(600)));
+        assert_eq!(restart.loop_after.get(), 3);
+        assert_eq!(
+            restart.backoff,
+            Backoff { initial: Span::from_secs(10), max: Span::from_secs(300), reset_after: Span::from_secs(600) },
+        );
+    }
+
+    #[test]
+    fn a_rule_has_the_defaults_and_what_it_asks_beside_it() {
+        let parsed = parse(r#"{"selector": {"matchLabels": {"app": "a"}}, "liveness": {"httpGet": {"port": "http"}}}"#);
+        let rule = parsed.policy.rules.liveness.unwrap();
+        let ask = parsed.asks.liveness.unwrap();
+        assert_eq!((rule.period, rule.timeout), (Span::from_secs(10), Span::from_secs(3)));
+        assert_eq!(rule.initial_delay, Span::ZERO);
+        assert_eq!((rule.failure_threshold.get(), rule.success_threshold.get()), (3, 1));
+        assert_eq!(rule.question, ask.question());
+        assert_eq!(ask.handler, Handler::Http { port: Port::Name("http".to_owned()), path: "/".to_owned() });
+        assert_eq!(ask.container, None);
+        assert_eq!(parsed.asks.startup, None);
+    }
+
+    #[test]
+    fn a_question_is_the_same_in_every_version() {
+        let handler = Handler::Http { port: Port::Name("http".to_owned()), path: "/live".to_owned() };
+        let ask = Ask { handler, container: Some("app".to_owned()) };
+        assert_eq!(ask.to_string(), "httpGet http /live of app");
+        assert_eq!(format!("{:016x}", ask.question().0), "22b06f781f432bfc");
+    }
+
+    #[test]
+    fn whatever_differs_in_an_ask_makes_another_question() {
+        let number = Port::parse(&IntOrString::Int(80)).unwrap();
+        let name = Port::Name("http".to_owned());
+        let mut questions = Vec::new();
+        for container in [None, Some("app".to_owned())] {
+            for port in [&number, &name] {
+                for handler in [
+                    Handler::Http { port: port.clone(), path: "/".to_owned() },
+                    Handler::Http { port: port.clone(), path: "/live".to_owned() },
+                    Handler::Tcp { port: port.clone() },
+                ] {
+                    questions.push(Ask { handler, container: container.clone() }.question());
+                }
+            }
+        }
+        let count = questions.len();
+        questions.sort();
+        questions.dedup();
+        assert_eq!(questions.len(), count);
     }
 }

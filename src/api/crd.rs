@@ -14,7 +14,10 @@ pub fn crd() -> CustomResourceDefinition {
         let Some(root) = version.schema.as_mut().and_then(|schema| schema.open_api_v3_schema.as_mut()) else {
             continue;
         };
-        drop_unsigned_formats(root);
+        each(root, &mut |schema| {
+            drop_unsigned_format(schema);
+            unwrap_description(schema);
+        });
         if let Some(selector) = member(root, "spec").and_then(|spec| member(spec, "selector")) {
             // One owner for the whole selector: merged from two, it would select what nobody asked for.
             selector.x_kubernetes_map_type = Some("atomic".to_owned());
@@ -34,18 +37,28 @@ fn member<'a>(schema: &'a mut JSONSchemaProps, name: &str) -> Option<&'a mut JSO
 }
 
 /// Unsigned formats are none of OpenAPI's: newer API servers warn of them on every apply.
-fn drop_unsigned_formats(schema: &mut JSONSchemaProps) {
-    if schema.format.as_ref().is_some_and(|format| format.starts_with("uint")) {
-        schema.format = None;
+fn drop_unsigned_format(schema: &mut JSONSchemaProps) {
+    schema.format.take_if(|format| format.starts_with("uint"));
+}
+
+/// Descriptions are wrapped where the source is; a reader's terminal wraps them elsewhere.
+fn unwrap_description(schema: &mut JSONSchemaProps) {
+    schema.description = schema.description.take().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+}
+
+/// Shows a schema and all that it is made of to `change`.
+fn each(schema: &mut JSONSchemaProps, change: &mut impl FnMut(&mut JSONSchemaProps)) {
+    change(schema);
+    for member in schema.properties.iter_mut().flat_map(|members| members.values_mut()) {
+        each(member, change);
     }
-    schema.properties.iter_mut().flat_map(|members| members.values_mut()).for_each(drop_unsigned_formats);
     match &mut schema.items {
-        Some(JSONSchemaPropsOrArray::Schema(items)) => drop_unsigned_formats(items),
-        Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(drop_unsigned_formats),
+        Some(JSONSchemaPropsOrArray::Schema(items)) => each(items, change),
+        Some(JSONSchemaPropsOrArray::Schemas(items)) => items.iter_mut().for_each(|item| each(item, change)),
         None => {}
     }
     match &mut schema.additional_properties {
-        Some(JSONSchemaPropsOrBool::Schema(values)) => drop_unsigned_formats(values),
+        Some(JSONSchemaPropsOrBool::Schema(values)) => each(values, change),
         Some(JSONSchemaPropsOrBool::Bool(_)) | None => {}
     }
 }

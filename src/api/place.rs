@@ -9,13 +9,25 @@ use serde_yaml::Spanned;
 /// Line and column, both from 1, of the field at a path such as `faults[2].replica`, or else of the innermost field
 /// around it that is there. `None` for a text that cannot be read.
 pub fn place_of(text: &str, path: &str) -> Option<(u64, u64)> {
-    let mut names: Vec<&str> = path.split(['.', '[', ']']).filter(|name| !name.is_empty()).collect();
+    let mut names = names(path);
     loop {
         if let Some(place) = find(text, &names) {
             return Some(place);
         }
         names.pop()?;
     }
+}
+
+/// A path in its parts; what stands in brackets is one part, dots included.
+fn names(path: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for (index, part) in path.split(['[', ']']).enumerate() {
+        match index % 2 {
+            0 => names.extend(part.split('.').filter(|name| !name.is_empty())),
+            _ => names.push(part),
+        }
+    }
+    names
 }
 
 fn find(text: &str, names: &[&str]) -> Option<(u64, u64)> {
@@ -98,6 +110,8 @@ faults:
     fn a_field_is_found_by_its_path() {
         assert_eq!(place_of(TEXT, "turn"), Some((2, 7)));
         assert_eq!(place_of(TEXT, "replicas.exceptions.2"), Some((3, 38)));
+        assert_eq!(place_of(TEXT, "replicas.exceptions[2]"), Some((3, 38)));
+        assert_eq!(place_of("a: {b.c/d: 1}", "a[b.c/d]"), Some((1, 12)));
         assert_eq!(place_of(TEXT, "faults[0].at"), Some((5, 22)));
         assert_eq!(place_of(TEXT, "faults[1].dependencyLost.for"), Some((8, 12)));
     }

@@ -15,7 +15,8 @@ use super::checks;
 pub struct Selector {
     /// Labels that a pod must have, with these values. At most 64.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 64))]
+    #[schemars(extend("maxProperties" = 64, "additionalProperties" = {"type": "string", "maxLength": 63}))]
+    #[x_kube(validation = checks::LABELS.rule())]
     pub match_labels: BTreeMap<String, String>,
 
     /// Conditions that a pod's labels must meet. At most 16.
@@ -27,10 +28,11 @@ pub struct Selector {
 /// One condition on a label.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[x_kube(validation = checks::VALUES.rule())]
+#[x_kube(validation = checks::VALUES_FIT.rule())]
 pub struct Requirement {
     /// The label's key.
     #[schemars(length(max = 317))]
+    #[x_kube(validation = checks::KEY.rule())]
     pub key: String,
 
     /// How the label is compared: In (it has one of the values), NotIn (it has none of them, or is missing), Exists,
@@ -40,6 +42,7 @@ pub struct Requirement {
     /// The values for In and NotIn, from 1 to 64; none for Exists and DoesNotExist.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(max = 63)))]
+    #[x_kube(validation = checks::VALUES.rule())]
     pub values: Vec<String>,
 }
 
@@ -93,11 +96,35 @@ impl Operator {
     }
 }
 
-/// Whether `text` is a DNS label (RFC 1123): at most 63 lower-case letters, digits and inner hyphens.
-pub fn is_dns_label(text: &str) -> bool {
-    let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
-    (1..=63).contains(&text.len())
-        && text.bytes().all(|b| allowed(b) || b == b'-')
-        && !text.starts_with('-')
-        && !text.ends_with('-')
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn selects(selector: &str, labels: &[(&str, &str)]) -> bool {
+        let selector: Selector = serde_json::from_str(selector).unwrap();
+        selector.matches(&labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+    }
+
+    #[test]
+    fn every_label_and_every_expression_must_match() {
+        let both = r#"{"matchLabels": {"app": "a"}, "matchExpressions": [{"key": "tier", "operator": "Exists"}]}"#;
+        assert!(selects(both, &[("app", "a"), ("tier", "1"), ("other", "x")]));
+        assert!(!selects(both, &[("app", "a")]));
+        assert!(!selects(both, &[("app", "b"), ("tier", "1")]));
+    }
+
+    #[test]
+    fn an_operator_compares_as_kubernetes_does() {
+        for (operator, listed, unlisted, missing) in [
+            (r#""In", "values": ["a", "b"]"#, true, false, false),
+            (r#""NotIn", "values": ["a", "b"]"#, false, true, true),
+            (r#""Exists""#, true, true, false),
+            (r#""DoesNotExist""#, false, false, true),
+        ] {
+            let selector = format!(r#"{{"matchExpressions": [{{"key": "app", "operator": {operator}}}]}}"#);
+            assert_eq!(selects(&selector, &[("app", "b")]), listed, "{selector}");
+            assert_eq!(selects(&selector, &[("app", "c")]), unlisted, "{selector}");
+            assert_eq!(selects(&selector, &[("other", "a")]), missing, "{selector}");
+        }
+    }
 }

@@ -138,7 +138,6 @@ pub struct RuleSpec {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HttpGet {
     /// The pod's port: a number from 1 to 65535, or the name of a port that the container declares.
-    #[schemars(length(max = 15))]
     #[x_kube(validation = checks::PORT.rule())]
     pub port: IntOrString,
 
@@ -154,7 +153,6 @@ pub struct HttpGet {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TcpSocket {
     /// The pod's port: a number from 1 to 65535, or the name of a port that the container declares.
-    #[schemars(length(max = 15))]
     #[x_kube(validation = checks::PORT.rule())]
     pub port: IntOrString,
 }
@@ -176,7 +174,6 @@ pub struct RestartSpec {
     /// Replicas that may be in a restart at once, counted until they are judged well again: a number from 1 to 10000, or
     /// a percentage from 1% to 100% of the replicas that the owner wants (rounded down, at least one). Default 1.
     #[serde(default = "default::max_concurrent")]
-    #[schemars(length(max = 4))]
     #[x_kube(validation = checks::AMOUNT.rule())]
     pub max_concurrent: IntOrString,
 

@@ -168,7 +168,7 @@ pub struct IntentStatus {
     /// The pod that is restarted, by name.
     pub pod: String,
 
-    /// Its UID.
+    /// The UID of that pod.
     #[serde(rename = "podUID")]
     pub pod_uid: String,
 

@@ -3,7 +3,6 @@
 //! Strict: duplicate and unknown keys are refused, `yes` is no boolean, an unquoted number is no string, and one
 //! file holds one document. Errors name file, line, column and field, and show the line.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::io::Read as _;
 use std::path::Path;
@@ -11,6 +10,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_yaml::{DefaultMessageFormatter, Error, MessageFormatter, Options};
+
+use super::place_of;
 
 /// The largest file that is read, in bytes: 16 MiB.
 pub const MAX_BYTES: u64 = 16 << 20;
@@ -38,13 +39,27 @@ pub enum YamlError {
 }
 
 /// What cannot be taken, and where it stands.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentError {
     /// Which file.
     pub file: String,
+    /// Where in it, if that is known.
+    pub place: Option<Place>,
     /// The field, from the document's root, such as `spec.liveness.period`; empty if it is the document itself.
     pub path: String,
-    error: Error,
+    /// What is wrong.
+    pub sentence: String,
+}
+
+/// A place in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The character in that line, counted from 1.
+    pub column: u64,
+    /// The line itself.
+    pub text: String,
 }
 
 /// A value cannot be written as YAML.
@@ -66,7 +81,17 @@ pub fn from_str<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, YamlEr
             error.into_inner()
         })
     })
-    .map_err(|error| content(file, path, error))
+    .map_err(|error| {
+        let place = error.location().map(|location| (location.line(), location.column()));
+        // A key that could not be read is a question mark in the path.
+        content(file, text, place, path.trim_end_matches(['.', '?']), &sentence(&error))
+    })
+}
+
+/// The error that says `sentence` of the field at `path`, where that field stands in `text`, or else where the nearest
+/// field around it stands.
+pub fn refuse(file: &str, text: &str, path: &str, sentence: &str) -> YamlError {
+    content(file, text, place_of(text, path), path, sentence)
 }
 
 /// The text of a file, if it is not larger than [`MAX_BYTES`].
@@ -86,41 +111,71 @@ pub fn to_string<T: Serialize>(value: &T) -> Result<String, WriteError> {
     Ok(serde_yaml::to_string(value)?)
 }
 
-fn content(file: &str, path: String, error: Error) -> YamlError {
-    YamlError::Content(Box::new(ContentError { file: file.to_owned(), path, error }))
+fn content(file: &str, text: &str, place: Option<(u64, u64)>, path: &str, sentence: &str) -> YamlError {
+    let place = place.map(|(line, column)| {
+        let index = usize::try_from(line).unwrap_or(usize::MAX).saturating_sub(1);
+        Place { line, column, text: text.lines().nth(index).unwrap_or_default().to_owned() }
+    });
+    YamlError::Content(Box::new(ContentError {
+        file: file.to_owned(),
+        place,
+        path: printable(path),
+        sentence: printable(sentence),
+    }))
+}
+
+/// What is wrong, in terms of the file and not of the library that read it.
+fn sentence(error: &Error) -> String {
+    if let Error::MultipleDocuments { .. } = error {
+        "a second document begins here, but one file holds one document".to_owned()
+    } else if let Error::DuplicateMappingKey { key: Some(key), .. } = error {
+        format!("`{key}` is here for the second time")
+    } else if let Error::QuotingRequired { value, .. } = error {
+        format!("{value} must be in quotes to be text")
+    } else if let Error::Eof { .. } = error {
+        "the file ends here, but something is missing".to_owned()
+    } else {
+        DefaultMessageFormatter.format_message(error).into_owned()
+    }
+}
+
+/// A file may hold what a terminal would obey.
+fn printable(text: &str) -> String {
+    text.replace(char::is_control, " ")
 }
 
 fn options() -> Options {
-    serde_yaml::options! { strict_booleans: true, no_schema: true }
-}
-
-impl ContentError {
-    /// Line and column, both from 1, where they are known.
-    pub fn place(&self) -> Option<(u64, u64)> {
-        self.error.location().map(|location| (location.line(), location.column()))
-    }
+    serde_yaml::options! { strict_booleans: true, no_schema: true, with_snippet: false }
 }
 
 impl std::error::Error for ContentError {}
 
+/// `file:line:column: path: sentence`, then the line with a mark under the column.
 impl fmt::Display for ContentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let formatter = WithPath(&self.path);
-        let mut options = serde_yaml::RenderOptions::new(&formatter);
-        options.source_name = Some(&self.file);
-        f.write_str(&self.error.render_with_options(options))
+        f.write_str(&self.file)?;
+        if let Some(Place { line, column, .. }) = self.place {
+            write!(f, ":{line}:{column}")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, ": {}", self.path)?;
+        }
+        write!(f, ": {}", self.sentence)?;
+        match &self.place {
+            Some(place) => place.fmt(f),
+            None => Ok(()),
+        }
     }
 }
 
-/// Puts the field before what is said of it.
-struct WithPath<'a>(&'a str);
-
-impl MessageFormatter for WithPath<'_> {
-    fn format_message<'a>(&self, error: &'a Error) -> Cow<'a, str> {
-        let message = DefaultMessageFormatter.format_message(error);
-        match self.0 {
-            "" | "." => message,
-            path => Cow::Owned(format!("{path}: {message}")),
+/// The line with a mark under the column, if it is short enough to be looked at.
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.text.trim().is_empty() || self.text.chars().count() > 160 {
+            return Ok(());
         }
+        let indent = usize::try_from(self.column.saturating_sub(1)).unwrap_or_default();
+        let line = printable(&self.text);
+        write!(f, "\n  {line}\n  {:indent$}^", "")
     }
 }

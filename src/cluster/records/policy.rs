@@ -64,8 +64,7 @@ impl PolicyRecord {
 fn parse(policy: &ProbePolicy) -> Result<ParsedPolicy, PolicyProblem> {
     let selector = Some(&policy.spec.selector).filter(|selector| !selector.is_empty());
     let problem = |sentence: String| PolicyProblem { sentence, selector: selector.cloned() };
-    let annotations = policy.metadata.annotations.clone().unwrap_or_default();
-    let phase = match aligned_to(&annotations).map_err(|error| problem(error.to_string()))? {
+    let phase = match aligned_to(&policy.metadata).map_err(|error| problem(error.to_string()))? {
         Some(instant) => Phase::Aligned { origin: time(instant) },
         None => Phase::Spread,
     };

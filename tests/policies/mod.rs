@@ -1,0 +1,204 @@
+//! Policies that must be taken, and policies that must be refused with one and the same sentence offline and by a real
+//! API server.
+
+/// A policy that is refused.
+pub struct Refused {
+    /// Its spec, in YAML.
+    pub spec: String,
+    /// The field that is to blame.
+    pub path: &'static str,
+    /// A part of what is said of it.
+    pub sentence: &'static str,
+}
+
+/// The manifest of a policy.
+pub fn manifest(spec: &str) -> String {
+    format!("apiVersion: probepolicy.dev/v1alpha1\nkind: ProbePolicy\nmetadata: {{name: example}}\nspec: {spec}\n")
+}
+
+/// Policies that make sense.
+pub fn good() -> Vec<String> {
+    let mut specs: Vec<String> = [
+        "{selector: {matchExpressions: [{key: app, operator: In, values: [a, b]}]}}",
+        "{selector: {matchExpressions: [{key: app, operator: Exists}, {key: b, operator: NotIn, values: ['']}]}}",
+        "{selector: {matchLabels: {app.kubernetes.io/name: a.B_c-9, empty: ''}}}",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    specs.extend(
+        [
+            "mode: Observe",
+            "mode: Paused",
+            "startup: null",
+            "liveness: {httpGet: {port: 1}}",
+            "liveness: {httpGet: {port: 65535, path: '/live?deep=1&x=%20'}}",
+            "liveness: {httpGet: {port: http}, tcpSocket: null}",
+            "liveness: {tcpSocket: {port: a-1-b}, container: app}",
+            "liveness: {tcpSocket: {port: 80}, period: 10ms, timeout: 24h, initialDelay: 24h}",
+            "liveness: {tcpSocket: {port: 80}, period: 1s, timeout: 30s}",
+            "startup: {tcpSocket: {port: 80}, failureThreshold: 10000, successThreshold: 1}",
+            "readiness: {tcpSocket: {port: 80}, failureThreshold: 1, successThreshold: 10000}",
+            "readiness: {tcpSocket: {port: 80}, period: 1m30s500ms, timeout: 00001s}",
+            "restart: {}",
+            "restart: {method: Delete, maxConcurrent: 1%}",
+            "restart: {maxConcurrent: 100%, gracePeriod: 1s, deadline: 1s, loopAfter: 1}",
+            "restart: {maxConcurrent: 10000, gracePeriod: 24h, deadline: 24h, loopAfter: 10000}",
+            "restart: {backoff: {initial: 0s}}",
+            "restart: {backoff: {initial: 0s, max: 0s, resetAfter: 1s}}",
+            "restart: {backoff: {initial: 5m}}",
+            "pool: {through: None}",
+            "mode: Enforce, pool: {through: ReadinessGate}",
+        ]
+        .map(with_selector),
+    );
+    specs
+}
+
+/// Policies that can be read and make no sense.
+pub fn nonsense() -> Vec<Refused> {
+    const EMPTY: &str = "an empty selector would take every pod";
+    const VALUES: &str = "must be label values";
+    const FIT: &str = "must be there for In and NotIn";
+    const DURATION: &str = "must be a duration such as 10s";
+    const PERIOD: &str = "must be from 10ms to 24h";
+    const DELAY: &str = "must be at most 24h";
+    const SECONDS: &str = "must be from 1s to 24h";
+    const COUNT: &str = "must be from 1 to 10000";
+    const ONCE: &str = "must be 1 for a startup or liveness rule";
+    const HANDLER: &str = "must have exactly one handler";
+    const PORT: &str = "must be a port number from 1 to 65535, or a port name";
+    const PATH: &str = "must start with / and hold";
+    const CONTAINER: &str = "must be a container's name";
+    const AMOUNT: &str = "must be a number from 1 to 10000, or a percentage from 1% to 100%";
+
+    let mut refused = Vec::new();
+    let mut add = |spec: String, path, sentence| refused.push(Refused { spec, path, sentence });
+    for (selector, path, sentence) in [
+        ("{}", "spec.selector", EMPTY),
+        ("{matchLabels: {}}", "spec.selector", EMPTY),
+        ("{matchLabels: {}, matchExpressions: []}", "spec.selector", EMPTY),
+        ("{matchLabels: {app: 'a b'}}", "spec.selector.matchLabels", VALUES),
+        ("{matchLabels: {app: -a}}", "spec.selector.matchLabels", VALUES),
+        ("{matchExpressions: [{key: app, operator: In}]}", "spec.selector.matchExpressions[0].values", FIT),
+        (
+            "{matchExpressions: [{key: app, operator: NotIn, values: []}]}",
+            "spec.selector.matchExpressions[0].values",
+            FIT,
+        ),
+        (
+            "{matchExpressions: [{key: app, operator: Exists, values: [a]}]}",
+            "spec.selector.matchExpressions[0].values",
+            FIT,
+        ),
+        (
+            "{matchExpressions: [{key: app, operator: In, values: [a_]}]}",
+            "spec.selector.matchExpressions[0].values",
+            VALUES,
+        ),
+        (
+            "{matchExpressions: [{key: a/b/c, operator: Exists}]}",
+            "spec.selector.matchExpressions[0].key",
+            "must be a label's key",
+        ),
+        (
+            "{matchExpressions: [{key: '', operator: Exists}]}",
+            "spec.selector.matchExpressions[0].key",
+            "must be a label's key",
+        ),
+    ] {
+        add(format!("{{selector: {selector}}}"), path, sentence);
+    }
+    for (rest, path, sentence) in [
+        ("liveness: {}", "spec.liveness", HANDLER),
+        ("startup: {period: 5s}", "spec.startup", HANDLER),
+        ("readiness: {httpGet: {port: 80}, tcpSocket: {port: 80}}", "spec.readiness", HANDLER),
+        ("liveness: {tcpSocket: {port: 80}, period: 0s}", "spec.liveness.period", PERIOD),
+        ("startup: {tcpSocket: {port: 80}, period: 9ms}", "spec.startup.period", PERIOD),
+        ("readiness: {tcpSocket: {port: 80}, period: 24h1ms}", "spec.readiness.period", PERIOD),
+        ("readiness: {tcpSocket: {port: 80}, period: 99999h}", "spec.readiness.period", PERIOD),
+        ("liveness: {tcpSocket: {port: 80}, period: -1s}", "spec.liveness.period", DURATION),
+        ("liveness: {tcpSocket: {port: 80}, period: '5'}", "spec.liveness.period", DURATION),
+        ("liveness: {tcpSocket: {port: 80}, period: 1.5s}", "spec.liveness.period", DURATION),
+        ("liveness: {tcpSocket: {port: 80}, period: ''}", "spec.liveness.period", DURATION),
+        ("liveness: {tcpSocket: {port: 80}, period: 100000s}", "spec.liveness.period", DURATION),
+        ("liveness: {tcpSocket: {port: 80}, timeout: 0s}", "spec.liveness.timeout", PERIOD),
+        ("liveness: {tcpSocket: {port: 80}, timeout: 5 s}", "spec.liveness.timeout", DURATION),
+        ("liveness: {tcpSocket: {port: 80}, initialDelay: 25h}", "spec.liveness.initialDelay", DELAY),
+        ("liveness: {tcpSocket: {port: 80}, failureThreshold: 0}", "spec.liveness.failureThreshold", COUNT),
+        ("readiness: {tcpSocket: {port: 80}, failureThreshold: -3}", "spec.readiness.failureThreshold", COUNT),
+        ("readiness: {tcpSocket: {port: 80}, failureThreshold: 10001}", "spec.readiness.failureThreshold", COUNT),
+        ("readiness: {tcpSocket: {port: 80}, successThreshold: 0}", "spec.readiness.successThreshold", COUNT),
+        ("startup: {tcpSocket: {port: 80}, successThreshold: 2}", "spec.startup.successThreshold", ONCE),
+        ("liveness: {tcpSocket: {port: 80}, successThreshold: 2}", "spec.liveness.successThreshold", ONCE),
+        ("liveness: {httpGet: {port: 0}}", "spec.liveness.httpGet.port", PORT),
+        ("liveness: {httpGet: {port: 65536}}", "spec.liveness.httpGet.port", PORT),
+        ("startup: {httpGet: {port: -1}}", "spec.startup.httpGet.port", PORT),
+        ("readiness: {tcpSocket: {port: 0}}", "spec.readiness.tcpSocket.port", PORT),
+        ("liveness: {httpGet: {port: ''}}", "spec.liveness.httpGet.port", PORT),
+        ("liveness: {httpGet: {port: '80'}}", "spec.liveness.httpGet.port", PORT),
+        ("liveness: {httpGet: {port: Http}}", "spec.liveness.httpGet.port", PORT),
+        ("liveness: {httpGet: {port: a--b}}", "spec.liveness.httpGet.port", PORT),
+        ("liveness: {httpGet: {port: -a}}", "spec.liveness.httpGet.port", PORT),
+        ("liveness: {httpGet: {port: a234567890123456}}", "spec.liveness.httpGet.port", PORT),
+        ("liveness: {httpGet: {port: 80, path: ''}}", "spec.liveness.httpGet.path", PATH),
+        ("liveness: {httpGet: {port: 80, path: live}}", "spec.liveness.httpGet.path", PATH),
+        ("liveness: {httpGet: {port: 80, path: /a b}}", "spec.liveness.httpGet.path", PATH),
+        ("liveness: {httpGet: {port: 80, path: \"/a\\r\\nHost: b\"}}", "spec.liveness.httpGet.path", PATH),
+        ("liveness: {httpGet: {port: 80, path: \"/a\\n\"}}", "spec.liveness.httpGet.path", PATH),
+        ("liveness: {httpGet: {port: 80, path: /ü}}", "spec.liveness.httpGet.path", PATH),
+        ("liveness: {httpGet: {port: 80, path: /a#b}}", "spec.liveness.httpGet.path", PATH),
+        ("liveness: {tcpSocket: {port: 80}, container: ''}", "spec.liveness.container", CONTAINER),
+        ("liveness: {tcpSocket: {port: 80}, container: App}", "spec.liveness.container", CONTAINER),
+        ("liveness: {tcpSocket: {port: 80}, container: a-}", "spec.liveness.container", CONTAINER),
+        ("restart: {maxConcurrent: 0}", "spec.restart.maxConcurrent", AMOUNT),
+        ("restart: {maxConcurrent: -1}", "spec.restart.maxConcurrent", AMOUNT),
+        ("restart: {maxConcurrent: 10001}", "spec.restart.maxConcurrent", AMOUNT),
+        ("restart: {maxConcurrent: 0%}", "spec.restart.maxConcurrent", AMOUNT),
+        ("restart: {maxConcurrent: 101%}", "spec.restart.maxConcurrent", AMOUNT),
+        ("restart: {maxConcurrent: +5%}", "spec.restart.maxConcurrent", AMOUNT),
+        ("restart: {maxConcurrent: '5'}", "spec.restart.maxConcurrent", AMOUNT),
+        ("restart: {backoff: {initial: 10m}}", "spec.restart.backoff.initial", "must not be longer than max"),
+        ("restart: {backoff: {max: 25h}}", "spec.restart.backoff.max", DELAY),
+        ("restart: {backoff: {resetAfter: 5m}}", "spec.restart.backoff.resetAfter", "must be longer than max"),
+        ("restart: {backoff: {resetAfter: 0s}}", "spec.restart.backoff.resetAfter", SECONDS),
+        ("restart: {backoff: {max: '1'}}", "spec.restart.backoff.max", DURATION),
+        ("restart: {gracePeriod: 0s}", "spec.restart.gracePeriod", SECONDS),
+        ("restart: {gracePeriod: 999ms}", "spec.restart.gracePeriod", SECONDS),
+        ("restart: {deadline: 0s}", "spec.restart.deadline", SECONDS),
+        ("restart: {loopAfter: 0}", "spec.restart.loopAfter", COUNT),
+    ] {
+        add(with_selector(rest), path, sentence);
+    }
+    refused
+}
+
+/// Policies that cannot even be read: the field, which both name in words of their own.
+pub fn malformed() -> Vec<(String, &'static str)> {
+    let mut specs = vec![("{}".to_owned(), "selector"), ("{selector: null}".to_owned(), "selector")];
+    specs.extend(
+        [
+            ("mode: enforce", "mode"),
+            ("mode: true", "mode"),
+            ("fleet: {}", "fleet"),
+            ("liveness: {httpGet: {}}", "port"),
+            ("liveness: {httpGet: {port: 80, host: example.org}}", "host"),
+            ("liveness: {httpGet: {port: 1.5}}", "port"),
+            ("liveness: {exec: {command: [a]}}", "exec"),
+            ("liveness: {tcpSocket: {port: 80}, period: 5}", "period"),
+            ("liveness: {tcpSocket: {port: 80}, periodSeconds: 5}", "periodSeconds"),
+            ("startup: {tcpSocket: {port: 80}, timeoutSeconds: 1}", "timeoutSeconds"),
+            ("readiness: {tcpSocket: {port: 80}, initialDelaySeconds: 7}", "initialDelaySeconds"),
+            ("liveness: {tcpSocket: {port: 80}, failureThreshold: many}", "failureThreshold"),
+            ("liveness: {tcpSocket: {port: 80}, failureThreshold: 5000000000}", "failureThreshold"),
+            ("restart: {method: Exec}", "method"),
+            ("restart: {maxConcurrent: 1.5}", "maxConcurrent"),
+            ("pool: {through: EndpointSlice}", "through"),
+        ]
+        .map(|(rest, field)| (with_selector(rest), field)),
+    );
+    specs
+}
+
+fn with_selector(rest: &str) -> String {
+    format!("{{selector: {{matchLabels: {{app: a}}}}, {rest}}}")
+}
