@@ -137,8 +137,8 @@ fn app_of(pod: &Pod) -> Option<&ContainerStatus> {
 /// How the container ended, if it is known to have ended.
 fn end_of(container: &str, status: &ContainerStatus, now: Timestamp) -> Option<End> {
     let states = [&status.state, &status.last_state];
-    let ended = states.into_iter().flatten().filter_map(|state| state.terminated.as_ref());
-    for end in ended.filter(|end| end.container_id.as_deref() == Some(container)) {
+    let mut ended = states.into_iter().flatten().filter_map(|state| state.terminated.as_ref());
+    if let Some(end) = ended.find(|end| end.container_id.as_deref() == Some(container)) {
         let at = end.finished_at.as_ref().map_or(now, |finished| now.min(finished.0 + SECOND));
         return Some(End { at, exit_code: Some(end.exit_code) });
     }

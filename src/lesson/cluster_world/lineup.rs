@@ -53,7 +53,7 @@ impl Lineup {
 /// Why a pod will never run, if that can be told.
 pub(super) fn is_hopeless(pod: &Pod) -> Option<String> {
     let statuses = pod.status.as_ref()?.container_statuses.as_ref()?;
-    statuses.iter().find_map(|status| hopeless(status)).map(|why| format!("{}: {why}", pod.name_any()))
+    statuses.iter().find_map(hopeless).map(|why| format!("{}: {why}", pod.name_any()))
 }
 
 fn is_ready(pod: &Pod) -> bool {

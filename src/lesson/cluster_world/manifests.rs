@@ -272,7 +272,7 @@ mod tests {
     fn attempts_come_a_tenth_of_a_turn_after_its_beginning() {
         let experiment = experiment(Probes::Own, "2");
         let policy = manifests(&experiment).policy();
-        let aligned = crate::api::aligned_to(policy.annotations()).unwrap().unwrap();
+        let aligned = crate::api::aligned_to(&policy.metadata).unwrap().unwrap();
         assert_eq!(aligned, "2026-03-01T12:00:00.05Z".parse::<Timestamp>().unwrap());
     }
 
