@@ -45,11 +45,9 @@ async fn a_crash_of_a_sidecar_moves_no_verdict() {
     witness.sees("fake-0", started("sidecar"), start).await;
     let_pass(4).await;
 
-    let moved = witness.since(start).into_iter().filter(|it| match &it.what {
-        What::GateOpened | What::GateClosed | What::Ending => true,
-        What::ContainerStopped(container) => container == "app",
-        _ => false,
-    });
+    let stopped = What::ContainerStopped("app".into());
+    let moves = [What::GateOpened, What::GateClosed, What::Ending, stopped];
+    let moved = witness.since(start).into_iter().filter(|it| moves.contains(&it.what));
     assert_eq!(moved.collect::<Vec<_>>(), []);
     assert_eq!(namespace.status("fake").await.seats, []);
 }

@@ -88,10 +88,9 @@ impl Witness {
     pub fn restarts_since(&self, instant: Timestamp) -> Vec<Happening> {
         let all = self.since(instant);
         let ends = |uid: &str| all.iter().find(|it| it.uid == uid && it.what == What::Ending).map(|it| it.at);
-        let is_restart = |it: &&Happening| match &it.what {
-            What::Ending => true,
-            What::ContainerStopped(_) => ends(&it.uid).is_none_or(|end| it.at < end),
-            _ => false,
+        let is_restart = |it: &&Happening| {
+            let stopped = matches!(it.what, What::ContainerStopped(_));
+            it.what == What::Ending || stopped && ends(&it.uid).is_none_or(|end| it.at < end)
         };
         all.iter().filter(is_restart).cloned().collect()
     }
