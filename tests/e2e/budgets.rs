@@ -25,7 +25,7 @@ async fn a_budgets_refusal_is_told_and_the_restart_is_done_once_the_budget_allow
 
     allow(&namespace, 1).await;
     witness.sees("fake-1", What::Evicted, start).await;
-    witness.sees("fake-1", What::EnteredSlice, start).await;
+    witness.enters_pool("fake-1", start).await;
     assert_eq!(witness.restarts_since(start).len(), 1);
     eventually("no restart that waits", async || {
         let status = namespace.status("fake").await;

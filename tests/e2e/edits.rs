@@ -28,11 +28,11 @@ async fn an_edit_of_period_threshold_or_path_takes_effect_on_the_running_pods() 
 
     // The threshold: the streak is held against the new one at once.
     namespace.edit_policy("fake", json!({"readiness": {"failureThreshold": 1}})).await;
-    let ejected = witness.sees("fake-1", What::LeftSlice, start).await;
+    let ejected = witness.leaves_pool("fake-1", start).await;
 
     // The path: the new question is answered well.
     let generation = namespace.edit_policy("fake", json!({"readiness": {"httpGet": {"path": "/live"}}})).await;
-    witness.sees("fake-1", What::EnteredSlice, ejected).await;
+    witness.enters_pool("fake-1", ejected).await;
     let_pass(3).await;
 
     assert_eq!(namespace.status("fake").await.observed_generation, Some(generation));

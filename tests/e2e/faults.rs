@@ -17,7 +17,7 @@ async fn a_stuck_pod_is_restarted_once_by_eviction() {
     let start = namespace.launch(&fleet).await;
 
     witness.sees("fake-1", What::Evicted, start).await;
-    witness.sees("fake-1", What::EnteredSlice, start).await;
+    witness.enters_pool("fake-1", start).await;
     let_pass(6).await; // twice what detection takes
 
     let restarts = witness.restarts_since(start);
@@ -40,21 +40,17 @@ async fn a_pod_that_lost_its_dependency_is_ejected_and_admitted_again_without_a_
     let witness = Witness::new(&namespace).await;
     let start = namespace.launch(&fleet).await;
 
-    let out = witness.sees("fake-1", What::LeftSlice, start).await;
-    let back = witness.sees("fake-1", What::EnteredSlice, out).await;
+    let out = witness.leaves_pool("fake-1", start).await;
+    let back = witness.enters_pool("fake-1", out).await;
     assert!(out >= start + seconds(1) && back >= start + seconds(7), "out at {out}, back at {back}, start at {start}");
     let_pass(4).await;
 
-    let what: Vec<_> = witness.since(start).into_iter().map(|it| (it.pod, it.what)).collect();
-    let steps = [
-        What::GateClosed,
-        What::BecameUnready,
-        What::LeftSlice,
-        What::GateOpened,
-        What::BecameReady,
-        What::EnteredSlice,
-    ];
-    assert_eq!(what, steps.map(|step| ("fake-1".to_owned(), step)));
+    let happened = witness.since(start);
+    assert!(happened.iter().all(|it| it.pod == "fake-1"), "{happened:#?}");
+    let is_of_slice = |it: &What| matches!(it, What::LeftSlice | What::EnteredSlice);
+    let (slice, pod): (Vec<_>, Vec<_>) = happened.into_iter().map(|it| it.what).partition(is_of_slice);
+    assert_eq!(slice, [What::LeftSlice, What::EnteredSlice]);
+    assert_eq!(pod, [What::GateClosed, What::BecameUnready, What::GateOpened, What::BecameReady]);
     let ejected = eventually("the effective time of the ejection", async || {
         let transitions = namespace.status("fake").await.transitions;
         let ejected = transitions.iter().find(|it| it.kind == "Ejected" && it.effective.is_some());

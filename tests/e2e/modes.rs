@@ -43,11 +43,11 @@ async fn a_paused_policy_lets_new_pods_in_and_leaves_the_others() {
     let fleet = Fleet::stateful_set(2).startup(3000).faults(faults);
     let witness = Witness::new(&namespace).await;
     let start = namespace.launch(&fleet).await;
-    let ejected = witness.sees("fake-1", What::LeftSlice, start).await;
+    let ejected = witness.leaves_pool("fake-1", start).await;
 
     namespace.edit_policy("fake", json!({"mode": "Paused"})).await;
     namespace.scale(3).await;
-    witness.sees("fake-2", What::EnteredSlice, ejected).await; // though it starts for ever
+    witness.enters_pool("fake-2", ejected).await; // though it starts for ever
     let_pass(4).await;
 
     let moved: Vec<_> = witness.since(ejected).into_iter().filter(|it| it.pod != "fake-2").collect();
@@ -64,13 +64,13 @@ async fn gates_open_half_a_minute_after_the_last_policy_is_gone_and_stay_open() 
         json!([{"replica": 1, "at": 0, "dependencyLost": {"for": 3000}}, {"replica": 0, "at": 20, "stuck": {}}]);
     let witness = Witness::new(&namespace).await;
     let start = namespace.launch(&Fleet::stateful_set(2).faults(faults)).await;
-    let ejected = witness.sees("fake-1", What::LeftSlice, start).await;
+    let ejected = witness.leaves_pool("fake-1", start).await;
 
     let deleted = Timestamp::now();
     namespace.delete::<ProbePolicy>("fake").await;
     let opened = witness.sees("fake-1", What::GateOpened, ejected).await;
     assert!(opened >= deleted + seconds(29), "deleted at {deleted}, opened at {opened}");
-    witness.sees("fake-1", What::EnteredSlice, opened).await;
+    witness.enters_pool("fake-1", opened).await;
 
     // By now fake-0 has been stuck for longer than the policy would have borne.
     let closed = |it: &&Happening| it.what == What::GateClosed || it.what == What::Ending;

@@ -19,7 +19,7 @@ async fn without_controllers_new_pods_wait_and_are_admitted_when_they_are_back()
     let faults = json!([{"replica": 1, "at": 1, "dependencyLost": {"for": 3000}}]);
     let witness = Witness::new(&namespace).await;
     let start = namespace.launch(&Fleet::stateful_set(2).faults(faults)).await;
-    let ejected = witness.sees("fake-1", What::LeftSlice, start).await;
+    let ejected = witness.leaves_pool("fake-1", start).await;
 
     scale(&cluster.client, 0).await;
     namespace.scale(4).await;
@@ -32,7 +32,7 @@ async fn without_controllers_new_pods_wait_and_are_admitted_when_they_are_back()
 
     scale(&cluster.client, 2).await;
     for pod in ["fake-2", "fake-3"] {
-        witness.sees(pod, What::EnteredSlice, ejected).await;
+        witness.enters_pool(pod, ejected).await;
     }
     let_pass(5).await;
     assert_eq!(witness.restarts_since(start), []);
@@ -53,13 +53,13 @@ async fn a_restart_of_the_api_server_under_load_moves_no_verdict() {
     let witness = Witness::new(&namespace).await;
     let start = namespace.launch(&Fleet::stateful_set(3).faults(faults)).await;
     let load = namespace.load(25).await;
-    witness.sees("fake-1", What::LeftSlice, start).await;
+    witness.leaves_pool("fake-1", start).await;
     let before = Timestamp::now();
 
     restart_api_server(&cluster).await;
     let requests = load.finish().await;
     // Proof that they watch and act again.
-    witness.sees("fake-2", What::LeftSlice, before).await;
+    witness.leaves_pool("fake-2", before).await;
 
     let moved: Vec<_> = witness.since(before).into_iter().filter(|it| it.at < start + seconds(40)).collect();
     assert_eq!(moved, []);

@@ -40,7 +40,7 @@ async fn of_two_policies_the_older_keeps_the_pods_until_it_is_gone() {
     assert_eq!(witness.since(start), []);
 
     namespace.delete::<ProbePolicy>("older").await;
-    witness.sees("fake-1", What::LeftSlice, start).await;
+    witness.leaves_pool("fake-1", start).await;
     eventually("the end of the conflict", async || {
         let status = namespace.status("newer").await;
         let over = crate::support::condition(&status, CONFLICTED).is_some_and(|it| it.status == "False");

@@ -20,7 +20,7 @@ async fn a_pod_is_in_no_slice_before_its_startup_has_passed() {
     witness.sees("fake-0", What::ContainerStarted("app".to_owned()), before).await;
     let opened = truth(&namespace, "fake-0").await.opened;
     let ready = witness.sees("fake-0", What::BecameReady, before).await;
-    let in_slice = witness.sees("fake-0", What::EnteredSlice, before).await;
+    let in_slice = witness.enters_pool("fake-0", before).await;
 
     let served = opened + seconds(6);
     assert!(ready >= served && in_slice >= served, "opened {opened}, Ready {ready}, in the slice {in_slice}");
@@ -38,8 +38,8 @@ async fn the_service_sends_nothing_to_a_pod_while_it_is_ejected() {
     let start = namespace.launch(&fleet).await;
 
     let load = namespace.load(30).await;
-    let out = witness.sees("fake-1", What::LeftSlice, start).await;
-    let back = witness.sees("fake-1", What::EnteredSlice, out).await;
+    let out = witness.leaves_pool("fake-1", start).await;
+    let back = witness.enters_pool("fake-1", out).await;
     let requests = load.finish().await;
 
     let to_its_pod = |from: Timestamp, to: Timestamp| {

@@ -15,12 +15,12 @@ async fn uninstalling_in_the_documented_order_ends_and_leaves_every_pod_ready() 
     let faults = json!([{"replica": 1, "at": 1, "dependencyLost": {"for": 3000}}]);
     let witness = Witness::new(&namespace).await;
     let start = namespace.launch(&Fleet::stateful_set(2).faults(faults)).await;
-    let ejected = witness.sees("fake-1", What::LeftSlice, start).await;
+    let ejected = witness.leaves_pool("fake-1", start).await;
 
     scale(&cluster.client, 0).await;
     let release = Command::new(env!("CARGO_BIN_EXE_probe-policy")).args(["release", "--all"]).output().await.unwrap();
     assert!(release.status.success(), "{release:?}");
-    witness.sees("fake-1", What::EnteredSlice, ejected).await;
+    witness.enters_pool("fake-1", ejected).await;
     let released = Timestamp::now();
     kubectl(&["delete", "-f", "deploy/", "--timeout=60s"]).await;
     let_pass(3).await;
@@ -28,4 +28,7 @@ async fn uninstalling_in_the_documented_order_ends_and_leaves_every_pod_ready() 
     assert_eq!(namespace.are_ready(2).await, Ok(()));
     assert_eq!(witness.since(released), []);
     assert_eq!(witness.restarts_since(start), []);
+
+    drop(cluster);
+    Cluster::shared().await; // installs it again for whoever comes next
 }

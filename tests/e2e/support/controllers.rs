@@ -13,6 +13,8 @@ pub const NAMESPACE: &str = "probe-policy";
 
 /// One of them.
 pub struct Controller {
+    /// Its name in the election.
+    pub name: String,
     /// Its pod.
     pub pod: String,
     /// The process, as this machine sees it.
@@ -26,7 +28,7 @@ pub async fn leader(client: &Client) -> Controller {
     let pod = pods.iter().find(|pod| holder.starts_with(&pod.name_any())).expect("the leader's pod");
     let status = pod.status.as_ref().and_then(|status| status.container_statuses.as_ref()?.first()).unwrap();
     let id = status.container_id.as_deref().expect("the leader's container runs");
-    Controller { pod: pod.name_any(), process: Process::of_container(id) }
+    Controller { pod: pod.name_any(), process: Process::of_container(id), name: holder }
 }
 
 /// Who leads, by the name of its process in the election.
@@ -34,6 +36,15 @@ pub async fn lease_holder(client: &Client) -> Option<String> {
     let leases: Api<Lease> = Api::namespaced(client.clone(), NAMESPACE);
     let holder = leases.get_opt("probe-policy").await.ok()??.spec?.holder_identity?;
     Some(holder).filter(|holder| !holder.is_empty())
+}
+
+/// Waits until somebody else leads.
+pub async fn other_leader(client: &Client, than: &str) {
+    eventually("another leader", async || match lease_holder(client).await {
+        Some(holder) if holder != than => Ok(()),
+        holder => Err(format!("{holder:?}")),
+    })
+    .await;
 }
 
 /// Runs so many of them, and waits until it is so.

@@ -129,7 +129,7 @@ impl Namespace {
         for lead in [10, 20, 40] {
             let start = Timestamp::now() + seconds(lead);
             self.deploy(fleet, start).await;
-            while Timestamp::now() < start {
+            while Timestamp::now() < start - seconds(1) {
                 if self.in_slices().await == fleet.replicas {
                     until(start).await;
                     return start;

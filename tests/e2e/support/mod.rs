@@ -11,7 +11,7 @@ mod process;
 mod witness;
 
 pub use cluster::Cluster;
-pub use controllers::{leader, lease_holder, scale};
+pub use controllers::{leader, other_leader, scale};
 pub use eventually::{eventually, let_pass, seconds, until};
 pub use fleet::{Fleet, SIDECAR};
 pub use kubectl::{kubectl, kubectl_with};

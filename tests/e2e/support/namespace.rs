@@ -55,6 +55,11 @@ impl Namespace {
         namespace
     }
 
+    /// One that a manifest has brought.
+    pub fn applied(cluster: &Cluster, name: &str) -> Self {
+        Self { name: name.to_owned(), client: cluster.client.clone() }
+    }
+
     /// Its objects of one kind.
     pub fn api<K>(&self) -> Api<K>
     where

@@ -40,14 +40,13 @@ pub enum What {
     /// The pod is new.
     Created,
     GateOpened,
-    /// The gate closed, or the pod is new and has a closed one.
     GateClosed,
     BecameReady,
     BecameUnready,
-    /// The Service's slices call it ready.
+    /// A slice of the Service calls it ready.
     EnteredSlice,
     LeftSlice,
-    /// A container runs that did not before; the pod's first one, or its successor.
+    /// A container of this name runs that did not before.
     ContainerStarted(String),
     ContainerStopped(String),
     /// The eviction API ends the pod.
@@ -93,6 +92,18 @@ impl Witness {
             it.what == What::Ending || stopped && ends(&it.uid).is_none_or(|end| it.at < end)
         };
         all.iter().filter(is_restart).cloned().collect()
+    }
+
+    /// Waits until a pod has left the pool after an instant, and gives when it left the slices.
+    pub async fn leaves_pool(&self, pod: &str, since: Timestamp) -> Timestamp {
+        self.sees(pod, What::BecameUnready, since).await;
+        self.sees(pod, What::LeftSlice, since).await
+    }
+
+    /// Waits until a pod has entered the pool after an instant, and gives when it entered the slices.
+    pub async fn enters_pool(&self, pod: &str, since: Timestamp) -> Timestamp {
+        self.sees(pod, What::BecameReady, since).await;
+        self.sees(pod, What::EnteredSlice, since).await
     }
 
     /// Waits until this has happened to a pod after an instant, and gives when it first did.
