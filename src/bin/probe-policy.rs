@@ -2,7 +2,9 @@
 //!
 //! Exit codes: 0 it went well, 1 something failed while it ran, 2 the input makes no sense.
 
+use std::io::Write;
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -67,8 +69,8 @@ struct ControllerArgs {
     #[arg(long, default_value = "0.0.0.0:8080")]
     listen: SocketAddr,
     /// How many attempts may be in flight at once
-    #[arg(long, default_value_t = 512)]
-    max_attempts: usize,
+    #[arg(long, default_value = "512")]
+    max_attempts: NonZeroU16,
     /// How to write the log
     #[arg(long, value_enum, default_value_t)]
     log: LogFormat,
@@ -125,8 +127,7 @@ fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
 }
 
 fn print_crd() -> anyhow::Result<()> {
-    print!("{}", api::crd_yaml()?);
-    Ok(())
+    std::io::stdout().write_all(api::crd_yaml()?.as_bytes()).context("cannot print the CRD")
 }
 
 fn validate(files: &[PathBuf]) -> anyhow::Result<()> {

@@ -1,5 +1,6 @@
 //! The attempts in flight.
 
+use std::num::NonZeroU16;
 use std::sync::Arc;
 
 use tokio::sync::Semaphore;
@@ -30,8 +31,8 @@ pub struct Attempts {
 
 impl Attempts {
     /// None yet, and never more than `limit` at once: the others wait their turn.
-    pub fn new(limit: usize) -> Self {
-        Self { running: JoinSet::new(), slots: Arc::new(Semaphore::new(limit)) }
+    pub fn new(limit: NonZeroU16) -> Self {
+        Self { running: JoinSet::new(), slots: Arc::new(Semaphore::new(limit.get().into())) }
     }
 
     /// Begins an attempt that takes at most `timeout`. What cannot be asked at all ends at once, as our own fault.

@@ -182,3 +182,73 @@ fn list(names: impl Iterator<Item = String>) -> String {
     let named = names.join(", ");
     if more == 0 { named } else { format!("{named} and {more} more") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::{Change, WatchEvent};
+    use crate::controller::fixtures::{self, POLICY};
+    use crate::engine::{Engine, RuleReport, Time};
+
+    #[test]
+    fn a_timeout_longer_than_its_period_states_the_real_detection_time() {
+        let index = fixtures::index();
+        let stretched = finding(&index, &PolicyReport::default(), PERIOD_STRETCHED);
+        assert_eq!(stretched.holds, Holds::True);
+        assert!(stretched.message.ends_with("a silent replica is asked every 15s and detected within 30s"));
+    }
+
+    #[test]
+    fn an_invalid_spec_says_why_and_which_spec_stays_in_force() {
+        let mut index = fixtures::index();
+        let text = fixtures::policy_text(2).replace("period: 5s", "period: 0s");
+        index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&text))), Time::ZERO);
+        let report = PolicyReport { generation: Some(1), ..PolicyReport::default() };
+        let accepted = finding(&index, &report, ACCEPTED);
+        assert_eq!((accepted.holds, accepted.reason), (Holds::False, "Invalid"));
+        assert!(accepted.message.starts_with("spec.liveness.period"), "{}", accepted.message);
+        assert!(accepted.message.ends_with("; the spec of generation 1 stays in force"));
+    }
+
+    #[test]
+    fn the_newer_of_two_policies_is_told_who_keeps_which_pods() {
+        let mut index = fixtures::index();
+        let newer = fixtures::policy_text(1)
+            .replace("name: web,", "name: web-new, creationTimestamp: '2026-01-01T00:00:00Z',")
+            .replace("uid: policy", "uid: new");
+        index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&newer))), Time::ZERO);
+        let (key, record) = index.policies().find(|(key, _)| *key != POLICY).unwrap();
+        let all = findings(&index, key, record, &PolicyReport::default());
+        let conflicted = all.iter().find(|finding| finding.type_ == CONFLICTED).unwrap();
+        assert_eq!(conflicted.holds, Holds::True);
+        assert!(conflicted.message.starts_with("the older policy web keeps web-x"), "{}", conflicted.message);
+    }
+
+    #[test]
+    fn a_fleet_without_gates_is_told_what_to_add() {
+        let mut index = fixtures::index();
+        let (engine, _, now) = fixtures::engine_with_an_intent(&mut index);
+        let ungated = finding(&index, &engine.report(POLICY, now).unwrap(), UNGATED);
+        assert_eq!(ungated.holds, Holds::True);
+        let told = "1 of 1 replicas have no gate and are never ejected: add `conditionType: probepolicy.dev/ready`";
+        assert!(ungated.message.starts_with(told), "{}", ungated.message);
+    }
+
+    #[test]
+    fn a_problem_of_a_rule_is_a_condition_of_its_own_only_while_it_lasts() {
+        let index = fixtures::index();
+        let well = findings(&index, POLICY, index.policy(POLICY).unwrap(), &PolicyReport::default());
+        let mut report = Engine::new().report(POLICY, Time::ZERO).unwrap_or_default();
+        let unusable = Some((2, crate::engine::TargetProblem::UnknownPort));
+        report.rules.readiness = Some(RuleReport { unusable, ..RuleReport::default() });
+        let told = finding(&index, &report, "UnknownPort");
+        let sentence = "the readiness rule cannot be asked at 2 replicas: the container has no port of that name";
+        assert_eq!((told.holds, told.message.as_str()), (Holds::True, sentence));
+        assert!(well.iter().all(|finding| finding.type_ != "UnknownPort"));
+    }
+
+    fn finding(index: &Index, report: &PolicyReport, type_: &str) -> Finding {
+        let all = findings(index, POLICY, index.policy(POLICY).unwrap(), report);
+        all.into_iter().find(|finding| finding.type_ == type_).unwrap()
+    }
+}

@@ -1,5 +1,6 @@
 //! A small cluster for tests: the policy `shop/web` and the ReplicaSet `shop/web` with one pod.
 
+use kube::core::DeserializeGuard;
 use serde_json::json;
 
 use crate::api::yaml;
@@ -20,7 +21,17 @@ pub(super) fn index() -> Index {
 
 /// The policy as it stands at a version.
 pub(super) fn policy(version: u32) -> PolicyRecord {
-    let text = format!(
+    record(&policy_text(version))
+}
+
+/// A policy as its manifest says.
+pub(super) fn record(manifest: &str) -> PolicyRecord {
+    DeserializeGuard(Ok(yaml::from_str("policy.yaml", manifest).unwrap())).into()
+}
+
+/// The policy's manifest.
+pub(super) fn policy_text(version: u32) -> String {
+    format!(
         "
 apiVersion: probepolicy.dev/v1alpha1
 kind: ProbePolicy
@@ -32,8 +43,7 @@ spec:
   restart: {{maxConcurrent: 1}}
 status: {{restarts: {{total: 7, futile: 2}}}}
 "
-    );
-    kube::core::DeserializeGuard(Ok(yaml::from_str("policy.yaml", &text).unwrap())).into()
+    )
 }
 
 /// An engine that wants to restart the pod, and that pod.

@@ -120,3 +120,52 @@ impl Endpoints {
         tokio::time::timeout(ANSWER_WITHIN, asked).await.ok().flatten()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::to_bytes;
+
+    use super::*;
+    use crate::cluster::{Index, Scope};
+    use crate::controller::elect::Standing;
+
+    #[tokio::test]
+    async fn a_process_that_does_not_lead_answers_and_says_who_does() {
+        let (status, text) = answer(|endpoints| state(Shared(endpoints))).await;
+        let state: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!((status, &state["leader"]), (StatusCode::OK, &false.into()));
+        assert_eq!(state["lease"]["holder"], "alice");
+    }
+
+    #[tokio::test]
+    async fn before_the_first_lists_are_complete_it_is_not_ready_and_says_what_is_missing() {
+        let (status, text) = answer(|endpoints| readyz(Shared(endpoints))).await;
+        assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+        assert!(text.starts_with("waiting for the first list of probepolicies, pods"), "{text}");
+    }
+
+    #[tokio::test]
+    async fn metrics_end_as_open_metrics_asks() {
+        let (status, text) = answer(|endpoints| metrics(Shared(endpoints))).await;
+        assert_eq!(status, StatusCode::OK);
+        assert!(text.contains("\nprobe_policy_leader 0\n") && text.ends_with("# EOF\n"), "{text}");
+    }
+
+    /// What is answered while a loop that does not lead takes the questions.
+    async fn answer<F: Future<Output = Response>>(ask: impl FnOnce(Endpoints) -> F) -> (StatusCode, String) {
+        let (sender, mut questions) = mpsc::channel::<Question>(1);
+        let pulse = Pulse::new(Clock::start());
+        let endpoints = Endpoints { questions: sender, pulse, metrics: Metrics::new() };
+        let believe = async {
+            while let Some(question) = questions.recv().await {
+                let standing = Standing { tenure: None, holder: Some("alice".to_owned()) };
+                let index = Index::new(&Scope::Cluster);
+                question.send(State::new(&index, None, standing, Time::ZERO)).unwrap();
+            }
+        };
+        let (response, ()) = tokio::join!(ask(endpoints), believe);
+        let status = response.status();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8(body.to_vec()).unwrap())
+    }
+}

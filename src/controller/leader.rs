@@ -2,6 +2,7 @@
 //! Dropping it ends all of them.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
@@ -35,7 +36,7 @@ pub struct Tools {
     /// How long an answer may take.
     pub timeout: Duration,
     /// The most attempts at once.
-    pub max_attempts: usize,
+    pub max_attempts: NonZeroU16,
     /// Where events go.
     pub recorder: Recorder,
     /// What is counted.
@@ -55,6 +56,7 @@ pub struct Leader {
     /// The pods behind restarts in flight, which are spoken of when they are gone.
     restarted: BTreeMap<ReplicaKey, (ObjectName, Uid)>,
     effects: Vec<Effect>,
+    outdated: bool,
 }
 
 /// Something that the leader began and that has ended.
@@ -129,12 +131,18 @@ impl Leader {
             announcements,
             restarted: BTreeMap::new(),
             effects: Vec::new(),
+            outdated: false,
         }
     }
 
     /// The right to act that this leader was given.
     pub fn permit(&self) -> &Permit {
         &self.permit
+    }
+
+    /// Whether the engine began without all that the leader before had written, so that another has to begin.
+    pub fn is_outdated(&self) -> bool {
+        self.outdated
     }
 
     /// The engine.
@@ -299,6 +307,7 @@ impl Leader {
 
     fn begin_statuses(&mut self, index: &Index, now: Time) {
         let due = self.statuses.due(index, &self.engine, now);
+        self.outdated |= due.outdated;
         for write in due.writes {
             let (tools, permit) = (self.tools.clone(), self.permit.clone());
             self.executing.spawn(async move {

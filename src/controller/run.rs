@@ -4,6 +4,7 @@
 //! steps of the engine's contract: hear everything that has arrived, decide once, begin what was decided.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU16;
 
 use kube::Api;
 use kube::runtime::events::{Recorder, Reporter};
@@ -35,7 +36,7 @@ pub struct Settings {
     /// Where `/metrics`, `/state` and the health checks are served.
     pub listen: SocketAddr,
     /// The most attempts at once.
-    pub max_attempts: usize,
+    pub max_attempts: NonZeroU16,
 }
 
 /// Why a controller cannot run.
@@ -162,6 +163,10 @@ impl Controller {
     fn lead(&mut self, now: Time) {
         if self.leader.as_ref().is_some_and(|leader| !leader.permit().holds()) {
             warn!("no longer leading: attempts and effects end here");
+            self.leader = None;
+        }
+        if self.leader.as_ref().is_some_and(Leader::is_outdated) {
+            info!("beginning anew with what the leader before wrote last");
             self.leader = None;
         }
         if self.leader.is_none()

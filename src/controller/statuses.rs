@@ -48,6 +48,8 @@ pub struct Due {
     pub writes: Vec<StatusWrite>,
     /// Replicas whose intents are not written, since the engine no longer holds them.
     pub unwritten: Vec<ReplicaKey>,
+    /// Whether the leader before wrote more than the index had shown when this leader's engine began.
+    pub outdated: bool,
 }
 
 #[derive(Debug)]
@@ -123,6 +125,7 @@ impl Statuses {
         let mut due = Due::default();
         for (policy, record) in index.policies() {
             let desk = self.desk(policy, record);
+            due.outdated |= desk.is_outdated(record);
             let Some(version) = desk.version(record, now) else { continue };
             let report = engine.report(policy, now).unwrap_or_default();
             let before = Before { status: &desk.acknowledged, restarts: desk.restarts };
@@ -172,7 +175,7 @@ impl Statuses {
 
 impl Desk {
     fn new(record: &PolicyRecord) -> Self {
-        let left = record.status.as_deref().cloned().unwrap_or_default();
+        let left = left(record);
         Self {
             ledger: Ledger::resume(&left.transitions),
             restarts: left.restarts,
@@ -183,6 +186,11 @@ impl Desk {
             intents: Vec::new(),
             next: Time::ZERO,
         }
+    }
+
+    /// Before our first acknowledged write, a status that differs from the one this leader began with is not ours.
+    fn is_outdated(&self, record: &PolicyRecord) -> bool {
+        self.made.is_none() && self.under_way.is_none() && left(record) != self.acknowledged
     }
 
     /// The version to write at now; `None` while there is nothing to write or it has to wait.
@@ -204,6 +212,11 @@ impl Desk {
         };
         std::mem::take(&mut self.intents).into_iter().partition(written)
     }
+}
+
+/// The status as the leader before left it.
+fn left(record: &PolicyRecord) -> ProbePolicyStatus {
+    record.status.as_deref().cloned().unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -274,6 +287,17 @@ mod tests {
         assert_eq!(statuses.due(&index, &engine, start + PACE).writes.len(), 1);
         statuses.written(POLICY, made(3), start + PACE);
         assert!(statuses.due(&index, &engine, start + PACE * 9).writes.is_empty());
+    }
+
+    #[test]
+    fn what_the_leader_before_wrote_last_and_the_index_shows_late_makes_the_engine_outdated() {
+        let mut index = fixtures::index();
+        let mut statuses = Statuses::default();
+        assert!(!statuses.due(&index, &Engine::new(), Time::ZERO).outdated);
+        assert_eq!(statuses.written(POLICY, conflict(), Time::ZERO), []);
+        let late = fixtures::record(&fixtures::policy_text(2).replace("total: 7", "total: 8"));
+        index.apply(WatchEvent::Policies(Change::Applied(late)), Time::ZERO);
+        assert!(statuses.due(&index, &Engine::new(), Time::ZERO).outdated);
     }
 
     #[test]
