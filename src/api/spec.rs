@@ -90,7 +90,7 @@ pub enum ModeSpec {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[x_kube(validation = checks::ONE_HANDLER.rule())]
 pub struct RuleSpec {
-    /// Ask with an HTTP GET request. A status from 200 to 399 with its whole body passes; redirects are not followed.
+    /// Ask with an HTTP GET request. A status from 200 to 299 with its whole body passes; redirects are not followed.
     /// Either this or tcpSocket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_get: Option<HttpGet>,
