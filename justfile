@@ -34,7 +34,7 @@ cluster-down:
 
 # The tests that need the cluster
 e2e:
-    eval "$(tests/cluster/cluster env)" && cargo test -- --ignored --test-threads=1
+    eval "$(tests/cluster/cluster env)" && cargo test -- --ignored --test-threads=4
 
 # What CI runs
 ci:
