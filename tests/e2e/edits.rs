@@ -3,7 +3,7 @@
 use kube::ResourceExt;
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, What, Witness, eventually, kubectl_with, let_pass};
+use crate::support::{Cluster, Fleet, Namespace, RULES, Witness, eventually, kubectl_with, let_pass};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]

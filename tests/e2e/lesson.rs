@@ -1,7 +1,6 @@
 //! The lesson's manifests, as they are.
 
 use crate::support::{Cluster, Namespace, eventually, kubectl, kubectl_with};
-use kube::Api;
 
 #[tokio::test]
 #[ignore = "needs a cluster"]

@@ -4,7 +4,7 @@ use probe_policy::api::ProbePolicy;
 use probe_policy::api::conditions::{CONFLICTED, UNGATED};
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, let_pass};
+use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, Witness, eventually, let_pass};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]

@@ -4,7 +4,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::json;
 use tokio::process::Command;
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, kubectl, let_pass, scale};
+use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, Witness, kubectl, let_pass, scale};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
