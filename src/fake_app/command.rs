@@ -12,6 +12,7 @@ use axum::http::uri::Authority;
 use clap::Args;
 use k8s_openapi::jiff::Timestamp;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::load::{self, Connections, Load, Plan, Route, Source};
 use super::{Script, Start, clock, serve};
@@ -140,10 +141,11 @@ impl ServeArgs {
     }
 
     async fn play(self, script: Script) -> anyhow::Result<()> {
+        let terminate = signal(SignalKind::terminate())?;
         let listener =
             TcpListener::bind(self.listen).await.with_context(|| format!("cannot listen on {}", self.listen))?;
         println!("listening on {}", listener.local_addr()?);
-        serve(script, self.host, listener).await.context("cannot serve")
+        serve(script, self.host, listener, terminate).await.context("cannot serve")
     }
 }
 

@@ -12,11 +12,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use k8s_openapi::jiff::Timestamp;
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::Signal;
 
 use super::clock;
 use super::script::{Script, Truth};
-use crate::scenario::TrueState;
+use crate::scenario::{Endpoint, TrueState};
 
 /// What a process may still answer after it was asked to end.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -26,8 +26,14 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Plays the script on a socket until the script reopens the replica, or SIGTERM ends the process. A stuck process
 /// accepts connections, answers nothing but `/truth`, and ignores SIGTERM.
-pub async fn serve(script: Script, host: Option<String>, listener: TcpListener) -> std::io::Result<()> {
-    let mut terminate = signal(SignalKind::terminate())?;
+///
+/// `terminate` is SIGTERM as it arrives; whoever listens for it does so before the process can be found.
+pub async fn serve(
+    script: Script,
+    host: Option<String>,
+    listener: TcpListener,
+    mut terminate: Signal,
+) -> std::io::Result<()> {
     let app = Arc::new(App { script, host });
     let end = {
         let app = app.clone();
@@ -75,36 +81,23 @@ impl App {
 
 fn routes(app: Arc<App>) -> Router {
     Router::new()
-        .route("/started", get(started))
-        .route("/live", get(live))
-        .route("/ready", get(ready))
+        .route("/started", get(|app| probe(app, Endpoint::Started)))
+        .route("/live", get(|app| probe(app, Endpoint::Live)))
+        .route("/ready", get(|app| probe(app, Endpoint::Ready)))
         .route("/request", get(request))
         .route("/truth", get(truth))
         .with_state(app)
 }
 
-/// Startup scope: is it over?
-async fn started(State(app): State<Arc<App>>) -> Response {
+async fn probe(State(app): State<Arc<App>>, endpoint: Endpoint) -> Response {
     let state = awake(&app).await;
-    probe(state, state != TrueState::Starting)
-}
-
-/// Process scope: does the process itself work?
-async fn live(State(app): State<Arc<App>>) -> Response {
-    let state = awake(&app).await;
-    probe(state, matches!(state, TrueState::DependencyLost | TrueState::Healthy))
-}
-
-/// Dependency scope: does everything work that a request needs?
-async fn ready(State(app): State<Arc<App>>) -> Response {
-    let state = awake(&app).await;
-    probe(state, state == TrueState::Healthy)
+    (status(endpoint, state), format!("{state}\n")).into_response()
 }
 
 /// The work itself.
 async fn request(State(app): State<Arc<App>>) -> Response {
-    let served = awake(&app).await == TrueState::Healthy;
-    (status(served), Json(app.truth())).into_response()
+    let state = awake(&app).await;
+    (status(Endpoint::Request, state), Json(Truth { state, ..app.truth() })).into_response()
 }
 
 /// For measuring only.
@@ -120,12 +113,8 @@ async fn awake(app: &App) -> TrueState {
     }
 }
 
-fn probe(state: TrueState, passed: bool) -> Response {
-    (status(passed), format!("{state}\n")).into_response()
-}
-
-fn status(good: bool) -> StatusCode {
-    if good { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+fn status(endpoint: Endpoint, state: TrueState) -> StatusCode {
+    if endpoint.says_yes(state) { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }
 
 /// Ends when the script reopens the replica.
