@@ -80,3 +80,27 @@ impl<R> Default for Listing<R> {
         Self { partial: None, health: WatchHealth::default() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::records::NodeRecord;
+    use crate::engine::NodeState;
+
+    #[test]
+    fn a_failure_lasts_until_the_watch_delivers_again_and_takes_back_no_list() {
+        let mut watch = Listing::<NodeRecord>::default();
+        let node = || NodeRecord { name: "a".into(), state: NodeState::Ready };
+        let mut take = |change, now| {
+            watch.take(change, Vec::new, Time::from_nanos(now));
+            watch.health().clone()
+        };
+        take(Change::ListBegan, 1);
+        let listed = take(Change::ListEnded, 2);
+        assert_eq!(listed, WatchHealth { listed: true, last_event: Some(Time::from_nanos(2)), failure: None });
+        let failed = take(Change::Failed("gone".to_owned()), 3);
+        assert_eq!(failed, WatchHealth { failure: Some("gone".to_owned()), ..listed.clone() });
+        let again = take(Change::Applied(node()), 4);
+        assert_eq!(again, WatchHealth { last_event: Some(Time::from_nanos(4)), ..listed });
+    }
+}

@@ -59,8 +59,7 @@ impl Index {
         Some(passed)
     }
 
-    /// An intent counts as carried out once a restart at or after it is written down. Until then nobody knows whether
-    /// the earlier engine came to ask for it, and the engine finds out by whether the replica is still there.
+    /// A replica that is gone or being ended is named by nobody: its seat is open.
     fn seat(
         &mut self,
         seat: &SeatStatus,
@@ -74,9 +73,8 @@ impl Index {
             SeatName::Node(node) => Slot::Node(self.nodes.key(node, inputs)),
             SeatName::Nth(n) => Slot::Nth(*n),
         };
-        let live = |replica: &ReplicaKey| self.pod(*replica).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);
         let intent = seat.intent.as_ref().map(|intent| Intent {
-            replica: replica(&intent.pod_uid).filter(live),
+            replica: replica(&intent.pod_uid),
             rule: intent.rule.into(),
             at: time(intent.time.0),
             stage: if intent.carried_out { IntentStage::CarriedOut } else { IntentStage::Recorded },
