@@ -28,7 +28,6 @@ pub use crd::{crd, crd_yaml};
 pub use duration::{Duration, InvalidDuration};
 pub use manifest::{policy_from_str, read_policy};
 pub use names::{ALIGNED_TO, CONTROLLER, GATE, VERDICT, aligned_to};
-pub use place::place_of;
 pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};

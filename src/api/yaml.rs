@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_yaml::{DefaultMessageFormatter, Error, MessageFormatter, Options};
 
-use super::place_of;
+use super::place::place_of;
 
 /// The largest file that is read, in bytes: 16 MiB.
 pub const MAX_BYTES: u64 = 16 << 20;

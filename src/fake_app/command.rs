@@ -16,9 +16,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::load::{self, Connections, Load, Plan, Route, Source};
 use super::{Script, Start, clock, serve};
-use crate::api;
+use crate::api::{self, yaml::YamlError};
 use crate::engine::Span;
-use crate::scenario::{Scenario, ScenarioError, ScenarioFile, Speed};
+use crate::scenario::{Scenario, ScenarioFile, Speed};
 
 /// What the program can do.
 #[derive(Debug, clap::Subcommand)]
@@ -184,7 +184,7 @@ fn ordinal(host: Option<&str>) -> anyhow::Result<u32> {
         .with_context(|| format!("cannot tell which replica this is: {host:?} does not end in -NUMBER, give --replica"))
 }
 
-fn read_scenario(path: &str) -> Result<Scenario, ScenarioError> {
+fn read_scenario(path: &str) -> Result<Scenario, YamlError> {
     ScenarioFile::read(Path::new(path))
 }
 

@@ -5,7 +5,7 @@ use super::cluster_world::ClusterError;
 use crate::api::SpecError;
 use crate::api::yaml::YamlError;
 use crate::model::ModelError;
-use crate::scenario::{ScenarioError, Speed};
+use crate::scenario::Speed;
 
 /// What was asked for makes no sense; nothing was done.
 #[derive(Debug, thiserror::Error)]
@@ -43,9 +43,6 @@ pub enum LessonError {
     /// A file of the lesson cannot be read.
     #[error(transparent)]
     File(#[from] YamlError),
-    /// The scenario of the lesson makes no sense.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
     /// A policy makes no sense.
     #[error(transparent)]
     Policy(#[from] SpecError),

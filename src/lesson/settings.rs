@@ -5,7 +5,7 @@ use clap::ValueEnum;
 use crate::api::yaml::{self, YamlError};
 use crate::api::{Duration, Handler, ParsedPolicy, ProbePolicy, ProbePolicySpec, RuleSpec};
 use crate::engine::{RuleKind, Span};
-use crate::scenario::{Scenario, ScenarioError, ScenarioFile, Speed};
+use crate::scenario::{Scenario, ScenarioFile, Speed};
 
 /// The text of the scenario that all settings share.
 pub const SCENARIO: &str = include_str!("../../lessons/replicas/scenario.yaml");
@@ -24,7 +24,7 @@ pub enum Setting {
 }
 
 /// The scenario that all settings share.
-pub fn scenario() -> Result<Scenario, ScenarioError> {
+pub fn scenario() -> Result<Scenario, YamlError> {
     ScenarioFile::parse("lessons/replicas/scenario.yaml", SCENARIO)
 }
 

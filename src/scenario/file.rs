@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Lost, MAX_REPLICAS, Replica, Scenario};
+use crate::api::Duration;
 use crate::api::yaml::{self, YamlError};
-use crate::api::{Duration, place_of};
 
 /// A scenario file. Every point in time and every length but `turn` is a whole number of turns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,24 +93,6 @@ pub struct DependencyLost {
     pub turns: u32,
 }
 
-/// Why there is no scenario.
-#[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// The file could not be read, or is not written as a scenario is.
-    #[error(transparent)]
-    Unreadable(#[from] YamlError),
-    /// It makes no sense.
-    #[error("{file}{}: {nonsense}", .place.map(|(line, column)| format!(":{line}:{column}")).unwrap_or_default())]
-    Nonsense {
-        /// Which file.
-        file: String,
-        /// Line and column, where they are known.
-        place: Option<(u64, u64)>,
-        /// What makes no sense.
-        nonsense: Nonsense,
-    },
-}
-
 /// A field that makes no sense, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {problem}")]
@@ -123,18 +105,14 @@ pub struct Nonsense {
 
 impl ScenarioFile {
     /// Reads and checks the scenario in a file.
-    pub fn read(path: &Path) -> Result<Scenario, ScenarioError> {
+    pub fn read(path: &Path) -> Result<Scenario, YamlError> {
         Self::parse(&path.display().to_string(), &yaml::read_text(path)?)
     }
 
     /// Reads and checks the scenario in a text; errors speak of it as `file`.
-    pub fn parse(file: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    pub fn parse(file: &str, text: &str) -> Result<Scenario, YamlError> {
         let written: Self = yaml::from_str(file, text)?;
-        written.check().map_err(|nonsense| ScenarioError::Nonsense {
-            file: file.to_owned(),
-            place: place_of(text, &nonsense.field),
-            nonsense,
-        })
+        written.check().map_err(|nonsense| yaml::refuse(file, text, &nonsense.field, &nonsense.problem))
     }
 
     /// Checks that the scenario makes sense.

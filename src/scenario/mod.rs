@@ -9,7 +9,7 @@ mod file;
 mod state;
 
 pub use endpoint::Endpoint;
-pub use file::{DependencyLost, Fault, Reopening, Replicas, ScenarioError, ScenarioFile, Startup, Stuck};
+pub use file::{DependencyLost, Fault, Reopening, Replicas, ScenarioFile, Startup, Stuck};
 pub use state::{Opening, TrueState};
 
 use crate::engine::{Span, Time};
