@@ -282,7 +282,13 @@ faults: [{replica: 0, at: 3, dependencyLost: {for: 2}}]
     /// The sentence of the refusal, without the line that it marks.
     fn refusal_of(old: &str, new: &str) -> String {
         assert!(GOOD.contains(old), "{old} is not in the good scenario");
-        ScenarioFile::parse("s.yaml", &GOOD.replace(old, new)).unwrap_err().to_string().lines().next().unwrap().to_owned()
+        ScenarioFile::parse("s.yaml", &GOOD.replace(old, new))
+            .unwrap_err()
+            .to_string()
+            .lines()
+            .next()
+            .unwrap()
+            .to_owned()
     }
 
     #[test]

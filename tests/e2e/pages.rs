@@ -23,7 +23,7 @@ async fn the_leader_answers_with_the_documented_names() {
         assert!(metrics.contains(&line), "{line} in {metrics}");
     };
     has("attempts_total", r#",rule="readiness",outcome="passed"}"#);
-    has("attempt_duration_seconds_bucket", r#",rule="liveness""#);
+    has("attempt_duration_seconds_count", r#",rule="liveness"}"#);
     has("in_pool", "} 1");
     has("suspect", "} 0");
     has("loops", "} 0");

@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{Pod, Service};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::Api;
-use kube::api::LogParams;
+use kube::api::{ListParams, LogParams};
 use probe_policy::fake_app::load::{Line, Outcome};
 use serde_json::json;
 
@@ -29,7 +29,10 @@ impl Namespace {
     pub async fn load(&self, turns: u32) -> Load {
         let service = self.api::<Service>().get("fake").await.unwrap().spec.unwrap();
         let address = format!("--url=http://{}:80", service.cluster_ip.unwrap());
-        let args = ["load", &address, "--rate=20", &format!("--turns={turns}")].map(str::to_owned).to_vec();
+        let fleet = self.api::<Pod>().list(&ListParams::default().labels("app=fake")).await.unwrap();
+        let hosts = fleet.items.into_iter().map(|pod| format!("{}:8080", pod.status.unwrap().pod_ip.unwrap()));
+        let endpoints = format!("--endpoints={}", hosts.collect::<Vec<_>>().join(","));
+        let args = ["load", &address, &endpoints, "--rate=20", &format!("--turns={turns}")].map(str::to_owned).to_vec();
         let mut load = container("load", args);
         load["volumeMounts"] = json!([]);
         let mut spec = pod(vec![load]);
