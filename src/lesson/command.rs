@@ -101,14 +101,23 @@ impl Command {
 }
 
 impl Plan {
-    /// Does it, and prints the table on standard output. Told to stop, it cleans up first.
+    /// Does it, and prints the table on standard output; of a lesson that fails or is told to stop, what was measured
+    /// before. Told to stop, it cleans up first.
     pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
-        let report = match self.task {
-            Task::Settings(settings) => tables::settings(&self.scenario, &settings)?,
-            Task::Sweep => tables::sweep(&self.scenario)?,
-            Task::Measure { experiments, probes, runs } => measure(&experiments, probes, runs, stop).await?,
-        };
-        Ok(report.write(self.output, &mut io::stdout().lock())?)
+        let print = |report: Report| report.write(self.output, &mut io::stdout().lock());
+        match self.task {
+            Task::Settings(settings) => print(tables::settings(&self.scenario, &settings)?)?,
+            Task::Sweep => print(tables::sweep(&self.scenario)?)?,
+            Task::Measure { experiments, probes, runs } => {
+                let mut rows = Vec::new();
+                let measured = measure(&experiments, probes, runs, stop, &mut rows).await;
+                if !rows.is_empty() {
+                    print(tables::comparison(&rows)?)?;
+                }
+                measured?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -172,14 +181,15 @@ impl ReplicasArgs {
     }
 }
 
+/// Adds a row for each setting as soon as it is measured.
 async fn measure(
     experiments: &[Experiment],
     probes: Probes,
     runs: u32,
     stop: &CancellationToken,
-) -> Result<Report, LessonError> {
+    rows: &mut Vec<Comparison>,
+) -> Result<(), LessonError> {
     let client = cluster_world::client(probes).await?;
-    let mut rows = Vec::new();
     for experiment in experiments {
         let setting = experiment.setting;
         let model = tables::modelled(&experiment.scenario, &setting.policy()?.spec)?;
@@ -190,5 +200,5 @@ async fn measure(
         }
         rows.extend(Figures::median(&measured).map(|measured| Comparison::new(setting, model, measured)));
     }
-    tables::comparison(&rows)
+    Ok(())
 }

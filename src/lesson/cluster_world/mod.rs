@@ -28,7 +28,7 @@ use crate::api::ProbePolicy;
 use crate::cluster::Clients;
 use crate::scenario::{Scenario, Speed};
 
-/// How long, in seconds, everybody may take to be there for t = 0: one try after the other.
+/// How long, in seconds, everybody may take to be there for t = 0: if they are too late, they get another try.
 const LEADS: [u64; 3] = [25, 45, 90];
 
 /// Who probes.
@@ -83,10 +83,19 @@ pub async fn measure(
         let stage = Stage::open(client, experiment).await?;
         let run = stop.run_until_cancelled(trial::run(&stage, experiment, lead, &progress)).await;
         progress.phase(format!("cleaning up {}", stage.namespace()));
-        stage.close().await?;
-        match run.unwrap_or(Err(ClusterError::Interrupted)) {
-            Err(late @ ClusterError::Late { .. }) if leads.peek().is_some() => progress.phase(late.to_string()),
-            ended => return ended,
+        let closed = stage.close().await;
+        match (run.unwrap_or(Err(ClusterError::Interrupted)), closed) {
+            (Err(again @ (ClusterError::Late { .. } | ClusterError::Unsent { .. })), Ok(()))
+                if leads.peek().is_some() =>
+            {
+                progress.note(&format!("{again}; once more"));
+            }
+            (Err(error), Err(left)) => {
+                progress.note(&left.to_string());
+                return Err(error);
+            }
+            (Ok(_), Err(left)) => return Err(left),
+            (ended, Ok(())) => return ended,
         }
     }
 }

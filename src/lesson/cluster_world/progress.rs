@@ -29,6 +29,12 @@ impl Progress {
         }
     }
 
+    /// Something worth keeping in sight has happened.
+    pub fn note(&self, text: &str) {
+        let line = format!("{}: {text}", self.setting);
+        if self.bar.is_hidden() { eprintln!("{line}") } else { self.bar.println(line) }
+    }
+
     /// A turn is over.
     pub fn turn(&self, turn: u32) {
         self.bar.set_position(u64::from(turn) + 1);

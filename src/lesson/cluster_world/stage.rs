@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::{ClusterError, Experiment, manifests};
 
 /// How long a namespace may take to be gone.
-const GONE_WITHIN: Duration = Duration::from_secs(180);
+const GONE_WITHIN: Duration = Duration::from_secs(300);
 
 /// A namespace that somebody has to close.
 pub(super) struct Stage<'a> {
