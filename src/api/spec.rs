@@ -42,7 +42,8 @@ pub struct ProbePolicySpec {
     pub selector: Selector,
 
     /// Whether decisions are carried out. Observe: attempts are made and judged, nothing is restarted, gates are open.
-    /// Enforce: restarts and gates follow the rules. Paused: no attempts, gates stay as they are. Default Observe.
+    /// Enforce: restarts and gates follow the rules. Paused: no attempts; new pods are let in, known ones keep their
+    /// gate. Default Observe.
     #[serde(default)]
     pub mode: ModeSpec,
 
@@ -81,7 +82,7 @@ pub enum ModeSpec {
     Observe,
     /// Restarts and gates follow the rules.
     Enforce,
-    /// No attempts; gates stay as they are.
+    /// No attempts; new pods are let in, known ones keep their gate.
     Paused,
 }
 
