@@ -81,8 +81,6 @@ pub enum Reason {
         /// The deadline.
         deadline: Span,
     },
-    /// The container was restarted, but not by us.
-    RestartedByOthers,
 }
 
 /// What stands in the way of a restart that a rule wants.
@@ -137,7 +135,6 @@ impl Reason {
             Self::Quiet { .. } => "Quiet",
             Self::Returned { .. } => "Returned",
             Self::DidNotReturn { .. } => "RestartDidNotReturn",
-            Self::RestartedByOthers => "RestartedByOthers",
         }
     }
 }
@@ -207,7 +204,6 @@ impl fmt::Display for Reason {
             Self::Quiet { span } => write!(f, "no restart for {span}"),
             Self::Returned { after } => write!(f, "judged well {after} after the restart was decided"),
             Self::DidNotReturn { deadline } => write!(f, "not judged well within {deadline} of the restart"),
-            Self::RestartedByOthers => f.write_str("the container was restarted, but not by us"),
         }
     }
 }
