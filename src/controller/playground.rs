@@ -5,7 +5,9 @@ use std::time::Duration;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace, Pod};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
-use kube::api::{DeleteParams, PostParams};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, Patch, PatchParams, PostParams};
+use kube::runtime::conditions::is_crd_established;
 use kube::runtime::wait::await_condition;
 use kube::{Api, Resource};
 use serde::Serialize;
@@ -14,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::clock::Clock;
 use super::elect::Permit;
+use crate::api::crd;
 use crate::cluster::Clients;
 use crate::cluster::records::PodRecord;
 use crate::engine::{ContainerState, Span};
@@ -40,6 +43,16 @@ impl Playground {
     pub(super) async fn close(self) {
         let namespaces: Api<Namespace> = Api::all(self.clients.actor);
         namespaces.delete(&self.namespace, &DeleteParams::background()).await.unwrap();
+    }
+
+    /// Serves ProbePolicy objects, and leaves the definition there: others may use it.
+    pub(super) async fn install_crd(&self) {
+        let crds: Api<CustomResourceDefinition> = Api::all(self.clients.actor.clone());
+        let (crd, patching) = (crd(), PatchParams::apply("controller-tests").force());
+        let name = crd.metadata.name.clone().unwrap();
+        crds.patch(&name, &patching, &Patch::Apply(crd)).await.unwrap();
+        let served = await_condition(crds, &name, is_crd_established());
+        tokio::time::timeout(TIMEOUT, served).await.expect("it should be served by now").unwrap();
     }
 
     /// A permit that outlasts every test.

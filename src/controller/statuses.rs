@@ -321,6 +321,7 @@ mod tests {
     #[ignore = "needs a cluster"]
     async fn a_write_at_a_version_that_somebody_else_has_replaced_is_refused() {
         let place = Playground::open("status").await;
+        place.install_crd().await;
         let policies: Api<ProbePolicy> = Api::namespaced(place.clients.actor.clone(), &place.namespace);
         let spec = json!({"selector": {"matchLabels": {"app": "web"}}});
         let policy = json!({
