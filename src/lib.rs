@@ -15,6 +15,7 @@
 //!   |
 //! scenario/       what happens to a fleet: startup times, reopenings, faults; the true state of a replica
 //! api/            the Kubernetes vocabulary: ProbePolicy, its conversion and validation, conditions, YAML
+//! registry/       who is there, by heartbeats, and how a consumer learns it
 //!   |
 //! engine/         pure: no clock, no I/O, no kube, no tokio, no randomness
 //! ```
@@ -29,4 +30,5 @@ pub mod fake_app;
 pub mod lesson;
 pub mod model;
 pub mod probe;
+pub mod registry;
 pub mod scenario;
