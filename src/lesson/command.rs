@@ -4,6 +4,9 @@ use std::io;
 use std::num::NonZeroU32;
 
 use clap::{Args, Subcommand, ValueEnum};
+use futures::future::join_all;
+use indicatif::MultiProgress;
+use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_world::{self, Experiment, Probes};
@@ -31,7 +34,7 @@ pub struct ReplicasArgs {
     /// Where to run it
     #[arg(long, value_enum, default_value_t)]
     world: World,
-    /// Run only this setting [default: all, one after another]
+    /// Run only this setting [default: all, at the same time]
     #[arg(long)]
     setting: Option<Setting>,
     /// Divide every duration of scenario and policy; the model, which has no clock, says the same at any speed
@@ -181,7 +184,8 @@ impl ReplicasArgs {
     }
 }
 
-/// Adds a row for each setting as soon as it is measured.
+/// Measures all settings at the same time, and adds a row for each that succeeds, in their order; the error is that of
+/// the first that does not.
 async fn measure(
     experiments: &[Experiment],
     probes: Probes,
@@ -190,15 +194,31 @@ async fn measure(
     rows: &mut Vec<Comparison>,
 ) -> Result<(), LessonError> {
     let client = cluster_world::client(probes).await?;
-    for experiment in experiments {
-        let setting = experiment.setting;
-        let model = tables::modelled(&experiment.scenario, &setting.policy()?.spec)?;
-        let mut measured = Vec::new();
-        for _ in 0..runs {
-            let run = cluster_world::measure(&client, experiment, stop).await;
-            measured.push(run.map_err(|error| LessonError::Run { setting, error: Box::new(error) })?);
+    let bars = MultiProgress::new();
+    let all = experiments.iter().map(|experiment| measure_setting(&client, experiment, runs, &bars, stop));
+    let mut done = Ok(());
+    for row in join_all(all).await {
+        match row {
+            Ok(row) => rows.extend(row),
+            Err(error) => done = done.and(Err(error)),
         }
-        rows.extend(Figures::median(&measured).map(|measured| Comparison::new(setting, model, measured)));
     }
-    Ok(())
+    done
+}
+
+async fn measure_setting(
+    client: &Client,
+    experiment: &Experiment,
+    runs: u32,
+    bars: &MultiProgress,
+    stop: &CancellationToken,
+) -> Result<Option<Comparison>, LessonError> {
+    let setting = experiment.setting;
+    let model = tables::modelled(&experiment.scenario, &setting.policy()?.spec)?;
+    let mut measured = Vec::new();
+    for _ in 0..runs {
+        let run = cluster_world::measure(client, experiment, bars, stop).await;
+        measured.push(run.map_err(|error| LessonError::Run { setting, error: Box::new(error) })?);
+    }
+    Ok(Figures::median(&measured).map(|measured| Comparison::new(setting, model, measured)))
 }

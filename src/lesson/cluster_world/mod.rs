@@ -14,6 +14,7 @@ mod stage;
 mod trial;
 
 use clap::ValueEnum;
+use indicatif::MultiProgress;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
@@ -70,13 +71,14 @@ pub async fn client(probes: Probes) -> Result<Client, ClusterError> {
     Ok(client)
 }
 
-/// Runs an experiment once. Told to stop, it cleans up first.
+/// Runs an experiment once, with a bar among `bars`. Told to stop, it cleans up first.
 pub async fn measure(
     client: &Client,
     experiment: &Experiment,
+    bars: &MultiProgress,
     stop: &CancellationToken,
 ) -> Result<Figures, ClusterError> {
-    let progress = Progress::new(experiment.setting, experiment.scenario.turns());
+    let progress = Progress::new(bars, experiment.setting, experiment.scenario.turns());
     let mut leads = LEADS.into_iter().peekable();
     loop {
         let lead = leads.next().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What people see while they wait.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::lesson::Setting;
 
@@ -11,9 +11,9 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The progress of a run of so many turns.
-    pub fn new(setting: Setting, turns: u32) -> Self {
-        let bar = ProgressBar::new(u64::from(turns)).with_prefix(setting.title());
+    /// The progress of a run of so many turns, beside that of others.
+    pub fn new(bars: &MultiProgress, setting: Setting, turns: u32) -> Self {
+        let bar = bars.add(ProgressBar::new(u64::from(turns)).with_prefix(setting.title()));
         if let Ok(style) = ProgressStyle::with_template("{prefix:20} [{bar:40}] {pos:>3}/{len} {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
