@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::spec::{HandlerSpec, Method, ModeSpec, ProbePolicySpec, RestartSpec, RuleSpec, Through};
+use super::spec::{HandlerSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec, Through};
 use super::{Port, Selector, checks};
 use crate::engine::{
-    Backoff, Mode, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind,
+    Backoff, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind,
 };
 
 /// A policy that makes sense.
@@ -150,6 +150,10 @@ fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
         grace_period: checks::SECONDS.parse("spec.restart.gracePeriod", &spec.grace_period)?,
         deadline: checks::SECONDS.parse("spec.restart.deadline", &spec.deadline)?,
         loop_after: checks::COUNT.parse("spec.restart.loopAfter", &spec.loop_after)?,
+        other_owners: match spec.other_owners {
+            OtherOwnersSpec::Refuse => OtherOwners::Refuse,
+            OtherOwnersSpec::Restart => OtherOwners::Restart,
+        },
     })
 }
 

@@ -198,6 +198,23 @@ pub struct RestartSpec {
     #[serde(default = "default::three")]
     #[x_kube(validation = checks::COUNT.rule())]
     pub loop_after: i32,
+
+    /// Whether pods whose controller is of another kind than ReplicaSet, StatefulSet, DaemonSet, ReplicationController
+    /// and Job are restarted. Refuse: never. Restart: as all others, on your word that the controller creates deleted
+    /// pods again; how many it wants is not known, so the live ones count. Default Refuse.
+    #[serde(default)]
+    pub other_owners: OtherOwnersSpec,
+}
+
+/// Whether pods under controllers of an unknown kind are restarted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum OtherOwnersSpec {
+    /// Never.
+    #[default]
+    Refuse,
+    /// As all others.
+    Restart,
 }
 
 /// By what means a replica is restarted.
@@ -264,6 +281,7 @@ impl Default for RestartSpec {
             grace_period: default::grace_period(),
             deadline: default::deadline(),
             loop_after: default::three(),
+            other_owners: OtherOwnersSpec::default(),
         }
     }
 }

@@ -7,9 +7,9 @@ use super::record::Recorder;
 use super::replica::Replica;
 use super::seat::{Order, Seat, StageOfLife};
 use super::{
-    Effect, EffectResult, IntentStage, Lifecycle, NodeKey, NodeState, Obstacle, Owner, OwnerKey, OwnerKind, PerRule,
-    Place, Policy, PolicyKey, Readiness, Reason, Refusal, ReplicaKey, RuleKind, SeatKey, SeatMemory, Slot, Span, Time,
-    TransitionKind,
+    Effect, EffectResult, IntentStage, Lifecycle, NodeKey, NodeState, Obstacle, OtherOwners, Owner, OwnerKey,
+    OwnerKind, PerRule, Place, Policy, PolicyKey, Readiness, Reason, Refusal, ReplicaKey, RuleKind, SeatKey,
+    SeatMemory, Slot, Span, Time, TransitionKind,
 };
 
 /// One policy and what it keeps.
@@ -356,26 +356,21 @@ impl Fleet {
         let Some((owner_key, owner)) = seen.owner.and_then(|key| Some((key, around.owners.get(&key)?))) else {
             return Some(Obstacle::NotRecreated);
         };
-        let siblings = |order: &dyn Fn(&Replica) -> bool| {
-            let same_owner = |other: &&Replica| other.seen.owner == Some(owner_key) && other.is_live();
-            let members = self.members.iter().filter_map(|index| around.replicas.get(*index as usize)?.as_ref());
-            u32::try_from(members.filter(same_owner).filter(|other| order(other)).count()).unwrap_or(u32::MAX)
-        };
-        match owner.kind {
-            OwnerKind::Job | OwnerKind::Other => return Some(Obstacle::NotRecreated),
-            OwnerKind::OnDelete => return Some(Obstacle::OnDelete),
-            OwnerKind::Recreates | OwnerKind::RecreatesInOrder => {}
+        match (owner.kind, spec.restart.other_owners) {
+            (OwnerKind::Job, _) | (OwnerKind::Other, OtherOwners::Refuse) => return Some(Obstacle::NotRecreated),
+            (OwnerKind::OnDelete, _) => return Some(Obstacle::OnDelete),
+            (OwnerKind::Recreates | OwnerKind::RecreatesInOrder, _) | (OwnerKind::Other, OtherOwners::Restart) => {}
         }
         // This replica itself is not in the table while it is decided on.
-        if siblings(&|_| true) >= owner.desired {
+        if count(self.siblings(owner_key, around)) >= self.wanted(owner_key, around) {
             return Some(Obstacle::ScaledDown);
         }
         if let (OwnerKind::RecreatesInOrder, Place::Fixed(Slot::Ordinal(ordinal))) = (owner.kind, seen.place) {
-            let ready_below = siblings(&|other| {
+            let ready_below = self.siblings(owner_key, around).filter(|other| {
                 matches!(other.seen.place, Place::Fixed(Slot::Ordinal(lower)) if lower < ordinal)
                     && other.seen.ready == Readiness::Ready
             });
-            if ready_below < ordinal.saturating_sub(owner.first) {
+            if count(ready_below) < ordinal.saturating_sub(owner.first) {
                 return Some(Obstacle::LowerOrdinalNotReady);
             }
         }
@@ -400,7 +395,22 @@ impl Fleet {
     fn desired(&self, besides: &Replica, around: &Surroundings<'_>) -> u32 {
         let others = self.members.iter().filter_map(|index| around.replicas.get(*index as usize)?.as_ref()?.seen.owner);
         let owners: BTreeSet<OwnerKey> = others.chain(besides.seen.owner).collect();
-        owners.iter().filter_map(|owner| around.owners.get(owner)).map(|owner| owner.desired).sum()
+        owners.into_iter().map(|owner| self.wanted(owner, around)).sum()
+    }
+
+    /// How many replicas an owner wants; of an unknown kind, as many as live, the one that is decided on among them.
+    fn wanted(&self, owner: OwnerKey, around: &Surroundings<'_>) -> u32 {
+        match around.owners.get(&owner) {
+            Some(Owner { kind: OwnerKind::Other, .. }) => count(self.siblings(owner, around)) + 1,
+            Some(known) => known.desired,
+            None => 0,
+        }
+    }
+
+    /// The live replicas of an owner.
+    fn siblings<'a>(&'a self, owner: OwnerKey, around: &'a Surroundings<'_>) -> impl Iterator<Item = &'a Replica> {
+        let members = self.members.iter().filter_map(|index| around.replicas.get(*index as usize)?.as_ref());
+        members.filter(move |other| other.seen.owner == Some(owner) && other.is_live())
     }
 
     /// The seat of a replica, a new one if its owner gives none.
@@ -455,6 +465,10 @@ impl Restarts {
         self.total = self.total.saturating_sub(1);
         self.in_startup = self.in_startup.saturating_sub(u32::from(starting));
     }
+}
+
+fn count<'a>(replicas: impl Iterator<Item = &'a Replica>) -> u32 {
+    u32::try_from(replicas.count()).unwrap_or(u32::MAX)
 }
 
 fn is_recorded(seat: &Seat, replica: ReplicaKey) -> bool {

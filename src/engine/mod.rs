@@ -63,7 +63,9 @@ pub use keys::{
     AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, SeatKey, Slot, TransitionId,
 };
 pub use outcome::{Evidence, Outcome, OutcomeClass};
-pub use policy::{Amount, Backoff, Mode, PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind};
+pub use policy::{
+    Amount, Backoff, Mode, OtherOwners, PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind,
+};
 pub use reason::{Obstacle, Reason};
 pub use report::{PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
 pub use time::{Span, Time};

@@ -86,6 +86,18 @@ pub struct RestartSettings {
     pub deadline: Span,
     /// Restarts of one seat that make a loop.
     pub loop_after: NonZeroU32,
+    /// What to do under owners of a kind that we do not know.
+    pub other_owners: OtherOwners,
+}
+
+/// What to do for a replica whose owner is of a kind that we do not know ([`OwnerKind::Other`](super::OwnerKind)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherOwners {
+    /// It is never restarted: nobody may create it again.
+    Refuse,
+    /// It is restarted, on the user's word that its owner creates replicas again. How many it wants is not known, so the
+    /// live ones count for it.
+    Restart,
 }
 
 /// By what means a replica is restarted.

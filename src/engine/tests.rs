@@ -323,8 +323,23 @@ mod restarts {
         let owner = |kind, desired| Some(Owner { kind, desired, first: 0 });
         assert_eq!(obstacle(None), Obstacle::NotRecreated);
         assert_eq!(obstacle(owner(OwnerKind::Job, 1)), Obstacle::NotRecreated);
+        assert_eq!(obstacle(owner(OwnerKind::Other, 0)), Obstacle::NotRecreated);
         assert_eq!(obstacle(owner(OwnerKind::OnDelete, 1)), Obstacle::OnDelete);
         assert_eq!(obstacle(owner(OwnerKind::Recreates, 0)), Obstacle::ScaledDown);
+    }
+
+    #[test]
+    fn under_an_owner_of_an_unknown_kind_a_replica_is_restarted_where_the_policy_says_so() {
+        let restart = RestartSettings { other_owners: OtherOwners::Restart, ..policy().restart };
+        let mut bench = Bench::with(Policy { restart, ..policy() });
+        let seen = Owner { kind: OwnerKind::Other, desired: 0, first: 0 };
+        bench.tell(Input::OwnerSeen { owner: OWNER, seen });
+        bench.add(0);
+        bench.add(1);
+        bench.pass(3);
+        bench.answer(1, OutcomeClass::NoResponse);
+        bench.pass(20);
+        assert_eq!(bench.restarts().len(), 1);
     }
 
     #[test]

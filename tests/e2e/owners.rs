@@ -78,3 +78,21 @@ async fn under_an_ordered_stateful_set_a_restart_waits_while_a_lower_ordinal_is_
     assert!(restarted > ready, "fake-0 Ready at {ready}, fake-1 restarted at {restarted}");
     namespace.all_ready(2).await;
 }
+
+#[tokio::test]
+#[ignore = "needs a cluster"]
+async fn under_a_foreign_controller_a_pod_is_restarted_only_where_the_policy_says_so() {
+    let cluster = Cluster::shared().await;
+    let namespace = Namespace::new(&cluster, "foreign").await;
+    namespace.policy("fake", &["mode: Enforce", RULES, UNGUARDED]).await;
+    let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&Fleet::foreign().faults(json!([{"replica": 0, "at": 1, "stuck": {}}]))).await;
+
+    let message = namespace.condition("fake", RESTART_HELD, "NotRecreated").await;
+    assert!(message.starts_with("fake: the liveness rule wants a restart"), "{message}");
+    assert_eq!(witness.restarts_since(start), []);
+    let on_our_word = UNGUARDED.replace("restart: {", "restart: {otherOwners: Restart, ");
+    assert_ne!(on_our_word, UNGUARDED);
+    namespace.policy("fake", &["mode: Enforce", RULES, &on_our_word]).await;
+    witness.sees_first("an eviction", start, |it| it.what == What::Evicted).await;
+}

@@ -1,7 +1,7 @@
 //! Fleets of fake apps.
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
-use k8s_openapi::api::core::v1::{ConfigMap, Node, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Pod, Service};
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use k8s_openapi::jiff::Timestamp;
 use kube::Api;
@@ -36,6 +36,7 @@ enum Owner {
     StatefulSet,
     Deployment,
     DaemonSet,
+    Foreign,
 }
 
 impl Fleet {
@@ -54,6 +55,11 @@ impl Fleet {
     pub async fn daemon_set(namespace: &Namespace) -> Self {
         let nodes = Api::<Node>::all(namespace.client.clone()).list(&ListParams::default()).await.unwrap();
         Self::under(Owner::DaemonSet, nodes.items.len())
+    }
+
+    /// One replica `fake`, replica 0 of the script, under a controller of a kind that nobody knows as one: its script.
+    pub fn foreign() -> Self {
+        Self::under(Owner::Foreign, 1)
     }
 
     fn under(owner: Owner, replicas: usize) -> Self {
@@ -121,6 +127,13 @@ impl Namespace {
             Owner::StatefulSet => self.apply::<StatefulSet>(workload).await,
             Owner::Deployment => self.apply::<Deployment>(workload).await,
             Owner::DaemonSet => self.apply::<DaemonSet>(workload).await,
+            Owner::Foreign => {
+                let uid = self.api::<ConfigMap>().get("fake").await.unwrap().metadata.uid;
+                let owner =
+                    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "fake", "uid": uid, "controller": true});
+                let metadata = json!({"name": "fake", "labels": {"app": "fake"}, "ownerReferences": [owner]});
+                self.apply::<Pod>(json!({"metadata": metadata, "spec": fleet.pod_spec(start)})).await;
+            }
         }
     }
 
@@ -152,6 +165,7 @@ impl Namespace {
             Owner::StatefulSet => self.delete::<StatefulSet>("fake").await,
             Owner::Deployment => self.delete::<Deployment>("fake").await,
             Owner::DaemonSet => self.delete::<DaemonSet>("fake").await,
+            Owner::Foreign => self.delete::<Pod>("fake").await,
         }
         eventually("the end of the pods", async || self.are_ready(0).await).await;
     }
