@@ -46,6 +46,24 @@ pub async fn ask<T>(
     tokio::time::timeout(timeout, request).await.unwrap_or(Err(Failure::TimedOut(timeout)))
 }
 
+/// As [`ask`], for a request that does no harm when it is carried out twice: sent once more if its connection broke
+/// before the answer, as one does that the API server closes while it idles.
+///
+/// # Errors
+/// As for [`ask`].
+pub async fn ask_again<T, R: Future<Output = kube::Result<T>>>(
+    permit: &Permit,
+    timeout: Duration,
+    request: impl Fn() -> R,
+) -> Result<T, Failure> {
+    match ask(permit, timeout, request()).await {
+        Err(Failure::Kube(kube::Error::Service(_) | kube::Error::HyperError(_))) => {
+            ask(permit, timeout, request()).await
+        }
+        answer => answer,
+    }
+}
+
 impl Failure {
     /// What the engine is told.
     pub fn result(&self) -> EffectResult {
@@ -87,13 +105,35 @@ fn never_connected(error: &kube::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::cell::{Cell, RefCell};
+    use std::future::ready;
 
     use kube::core::Status;
     use kube::core::response::{StatusCause, StatusDetails};
 
     use super::*;
     use crate::controller::clock::Clock;
+    use crate::engine::Span;
+
+    #[tokio::test]
+    async fn over_a_broken_connection_a_harmless_request_is_sent_once_more_and_a_refusal_is_final() {
+        let clock = Clock::start();
+        let permit = Permit::for_test(clock, clock.now() + Span::from_secs(3600));
+        let refused = || kube::Error::Api(Status::failure("no", "Conflict").with_code(409).boxed());
+        for (errors, sent) in [(vec![broken()], 2), (vec![broken(), broken()], 2), (vec![refused()], 1)] {
+            let (fails, left, count) = (errors.len(), RefCell::new(errors), Cell::new(0));
+            let answer = ask_again(&permit, Duration::from_secs(1), || {
+                count.set(count.get() + 1);
+                ready(left.borrow_mut().pop().map_or(Ok(()), Err))
+            });
+            assert_eq!(answer.await.is_ok(), fails < sent);
+            assert_eq!(count.get(), sent);
+        }
+    }
+
+    fn broken() -> kube::Error {
+        kube::Error::Service("connection closed before message completed".into())
+    }
 
     #[tokio::test]
     async fn with_a_void_permit_nothing_is_sent() {

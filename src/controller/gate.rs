@@ -57,7 +57,7 @@ impl GateWrite {
     /// # Errors
     /// If it was not sent, not answered in time, or refused.
     pub async fn send(&self, actor: Client, permit: &Permit, timeout: Duration) -> Result<ResourceVersion, Failure> {
-        let written = answer::ask(permit, timeout, self.apply(actor)).await?;
+        let written = answer::ask_again(permit, timeout, || self.apply(actor.clone())).await?;
         Ok(ResourceVersion(written.metadata.resource_version.unwrap_or_default().into()))
     }
 

@@ -89,8 +89,9 @@ impl StatusWrite {
             "status": self.status,
         });
         let (params, patch) = (PatchParams::apply(CONTROLLER).force(), Patch::Apply(body));
-        let request = policies.patch_status(&self.name.name, &params, &patch);
-        let written = answer::ask(permit, timeout, request).await?;
+        // At a version that the first write has replaced, the second is refused.
+        let request = || policies.patch_status(&self.name.name, &params, &patch);
+        let written = answer::ask_again(permit, timeout, request).await?;
         Ok(ResourceVersion(written.metadata.resource_version.unwrap_or_default().into()))
     }
 }
