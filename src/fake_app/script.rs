@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Start;
 use crate::engine::Time;
-use crate::scenario::{Opening, Scenario, TrueState};
+use crate::scenario::{Condition, Opening, Scenario, Stores, TrueState};
 
 /// The part of a scenario that one process of one replica plays.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub struct Truth {
     pub host: Option<String>,
     /// The true state.
     pub state: TrueState,
-    /// The turn of the scenario; none before t = 0, and from 0 again in a scenario that repeats.
+    /// The turn of the scenario; none before t = 0, and from the first again in a scenario that repeats.
     pub turn: Option<u64>,
     /// When the process was opened.
     pub opened: Timestamp,
@@ -50,12 +50,21 @@ impl Script {
         Ok(Self { scenario, replica, start, opened })
     }
 
-    /// The true state at an instant. Before t = 0 every process is healthy.
-    pub fn state(&self, wall: Timestamp) -> TrueState {
-        let Some(now) = self.start.time(wall) else { return TrueState::Healthy };
+    /// All that is true at an instant. Before t = 0 every process is healthy.
+    pub fn condition(&self, wall: Timestamp) -> Condition {
+        let Some(now) = self.start.time(wall) else { return Condition::HEALTHY };
         match self.start {
-            Start::Repeat => self.scenario.state_repeating(self.replica as usize, self.opening(), now),
-            Start::At(_) => self.scenario.state(self.replica as usize, self.opening(), now),
+            Start::Repeat => self.scenario.condition_repeating(self.replica as usize, self.opening(), now),
+            Start::At(_) => self.scenario.condition(self.replica as usize, self.opening(), now),
+        }
+    }
+
+    /// Which shared stores are up at an instant. Before t = 0 all of them are.
+    pub fn stores(&self, wall: Timestamp) -> Stores {
+        let Some(now) = self.start.time(wall) else { return Stores::UP };
+        match self.start {
+            Start::Repeat => self.scenario.stores_repeating(now),
+            Start::At(_) => self.scenario.stores(now),
         }
     }
 
@@ -73,14 +82,19 @@ impl Script {
     /// What the process says of itself at an instant.
     pub fn truth(&self, wall: Timestamp, host: Option<String>) -> Truth {
         let turn = self.start.time(wall).map(|now| match self.start {
-            Start::Repeat => self.scenario.turn_at(now) % u64::from(self.scenario.turns()),
+            Start::Repeat => self.turn_of_run(now),
             Start::At(_) => self.scenario.turn_at(now),
         });
-        Truth { replica: self.replica, host, state: self.state(wall), turn, opened: self.opened }
+        Truth { replica: self.replica, host, state: self.condition(wall).state(), turn, opened: self.opened }
     }
 
     fn opening(&self) -> Opening {
         self.start.time(self.opened).map_or(Opening::Warm, Opening::Restart)
+    }
+
+    fn turn_of_run(&self, now: Time) -> u64 {
+        let first = u64::from(self.scenario.first_turn());
+        first + (self.scenario.turn_at(now) - first) % u64::from(self.scenario.turns())
     }
 
     /// When that which happens at a time of every run happens next after `opened`.
@@ -116,8 +130,8 @@ mod tests {
     #[test]
     fn a_process_opened_before_the_start_is_warm_and_lives_to_its_first_reopening() {
         let script = script(START, "11:59:59.9");
-        assert_eq!(script.state(at("11:59:59.9")), TrueState::Healthy);
-        assert_eq!(script.state(at("12:00:00")), TrueState::Healthy);
+        assert_eq!(script.condition(at("11:59:59.9")).state(), TrueState::Healthy);
+        assert_eq!(script.condition(at("12:00:00")).state(), TrueState::Healthy);
         assert_eq!(script.ends_at(), Some(at("12:00:03")));
         assert_eq!(script.truth(at("11:59:59.9"), None).turn, None);
     }
@@ -125,8 +139,8 @@ mod tests {
     #[test]
     fn a_process_opened_later_starts_first_and_knows_what_is_behind_it() {
         let script = script(START, "12:00:05.2");
-        assert_eq!(script.state(at("12:00:07.1")), TrueState::Starting);
-        assert_eq!(script.state(at("12:00:07.2")), TrueState::Healthy);
+        assert_eq!(script.condition(at("12:00:07.1")).state(), TrueState::Starting);
+        assert_eq!(script.condition(at("12:00:07.2")).state(), TrueState::Healthy);
         assert_eq!(script.ends_at(), Some(at("12:00:07")));
         assert_eq!(script.truth(at("12:00:06.5"), None).turn, Some(6));
     }
@@ -142,9 +156,9 @@ mod tests {
         let script = script("repeat", "12:00:18");
         assert_eq!(script.ends_at(), Some(at("12:00:23")));
         assert_eq!(script.truth(at("12:00:21.5"), None).turn, Some(1));
-        assert_eq!(script.state(at("12:00:19.9")), TrueState::Starting);
-        assert_eq!(script.state(at("12:00:24.9")), TrueState::Healthy);
-        assert_eq!(script.state(at("12:00:25")), TrueState::Stuck);
+        assert_eq!(script.condition(at("12:00:19.9")).state(), TrueState::Starting);
+        assert_eq!(script.condition(at("12:00:24.9")).state(), TrueState::Healthy);
+        assert_eq!(script.condition(at("12:00:25")).state(), TrueState::Stuck);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use tokio::signal::unix::Signal;
 
 use super::clock;
 use super::script::{Script, Truth};
-use crate::scenario::{Endpoint, TrueState};
+use crate::scenario::{Condition, Endpoint, Stores, TrueState};
 
 /// What a process may still answer after it was asked to end.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -40,7 +40,7 @@ pub async fn serve(
         async move {
             let asked = async {
                 while terminate.recv().await.is_some() {
-                    if app.state() != TrueState::Stuck {
+                    if app.condition().state() != TrueState::Stuck {
                         return;
                     }
                 }
@@ -70,8 +70,12 @@ struct App {
 }
 
 impl App {
-    fn state(&self) -> TrueState {
-        self.script.state(clock::now())
+    fn condition(&self) -> Condition {
+        self.script.condition(clock::now())
+    }
+
+    fn stores(&self) -> Stores {
+        self.script.stores(clock::now())
     }
 
     fn truth(&self) -> Truth {
@@ -90,14 +94,15 @@ fn routes(app: Arc<App>) -> Router {
 }
 
 async fn probe(State(app): State<Arc<App>>, endpoint: Endpoint) -> Response {
-    let state = awake(&app).await;
-    (status(endpoint, state), format!("{state}\n")).into_response()
+    let condition = awake(&app).await;
+    (status(endpoint, condition, app.stores()), format!("{}\n", condition.state())).into_response()
 }
 
 /// The work itself.
 async fn request(State(app): State<Arc<App>>) -> Response {
-    let state = awake(&app).await;
-    (status(Endpoint::Request, state), Json(Truth { state, ..app.truth() })).into_response()
+    let condition = awake(&app).await;
+    let truth = Truth { state: condition.state(), ..app.truth() };
+    (status(Endpoint::Request, condition, app.stores()), Json(truth)).into_response()
 }
 
 /// For measuring only.
@@ -105,16 +110,14 @@ async fn truth(State(app): State<Arc<App>>) -> Json<Truth> {
     Json(app.truth())
 }
 
-/// The true state of a process that can answer at all.
-async fn awake(app: &App) -> TrueState {
-    match app.state() {
-        TrueState::Stuck => pending().await,
-        state @ (TrueState::Starting | TrueState::DependencyLost | TrueState::Healthy) => state,
-    }
+/// The condition of a process that can answer at all.
+async fn awake(app: &App) -> Condition {
+    let condition = app.condition();
+    if condition.is_up() || condition.state() == TrueState::Starting { condition } else { pending().await }
 }
 
-fn status(endpoint: Endpoint, state: TrueState) -> StatusCode {
-    if endpoint.says_yes(state) { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+fn status(endpoint: Endpoint, condition: Condition, stores: Stores) -> StatusCode {
+    if endpoint.says_yes(condition, stores) { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
 }
 
 /// Ends when the script reopens the replica.

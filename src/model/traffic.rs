@@ -25,7 +25,12 @@ pub(super) fn send(requests: u32, pool: &[TrueState]) -> Traffic {
                 traffic.errors += share;
                 traffic.early_errors += share;
             }
-            TrueState::Stuck | TrueState::DependencyLost => traffic.errors += share,
+            TrueState::Stuck
+            | TrueState::Stopped
+            | TrueState::Silent
+            | TrueState::Warming
+            | TrueState::DependencyLost
+            | TrueState::HalfDown => traffic.errors += share,
         }
     }
     traffic

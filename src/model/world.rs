@@ -7,7 +7,7 @@ use crate::engine::{
     Observation, Outcome, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Place, Policy, PolicyKey, Readiness,
     Remembered, ReplicaKey, RuleKind, Slot, Span, Target, Time,
 };
-use crate::scenario::{Endpoint, Opening, Scenario, TrueState};
+use crate::scenario::{Condition, Endpoint, Opening, Scenario, Stores, TrueState};
 
 const POLICY: PolicyKey = PolicyKey(0);
 const OWNER: OwnerKey = OwnerKey(0);
@@ -21,6 +21,8 @@ pub(super) struct World<'a> {
     endpoints: PerRule<Option<Endpoint>>,
     engine: Engine,
     replicas: Vec<Replica>,
+    /// Read once a turn, before anybody asks.
+    stores: Stores,
     /// Planned reopenings, the latest first.
     reopenings: Vec<(u32, usize)>,
     effects: Vec<Effect>,
@@ -34,7 +36,7 @@ struct Replica {
     incarnation: Incarnation,
     gate: GateSeen,
     /// Read once a turn, before anybody asks.
-    state: TrueState,
+    condition: Condition,
 }
 
 impl<'a> World<'a> {
@@ -45,7 +47,7 @@ impl<'a> World<'a> {
             None => GateSeen::Ungated,
         };
         let replica =
-            || Replica { opening: Opening::Warm, incarnation: Incarnation(1), gate, state: TrueState::Healthy };
+            || Replica { opening: Opening::Warm, incarnation: Incarnation(1), gate, condition: Condition::HEALTHY };
         let replicas: Vec<_> = std::iter::repeat_with(replica).take(scenario.replicas()).collect();
         let in_turns = |time: Time| u32::try_from(scenario.turn_at(time)).unwrap_or(u32::MAX);
         let mut reopenings: Vec<_> = (0..replicas.len())
@@ -58,6 +60,7 @@ impl<'a> World<'a> {
             endpoints,
             engine: Engine::new(),
             replicas,
+            stores: Stores::UP,
             reopenings,
             effects: Vec::new(),
             pool: Vec::new(),
@@ -69,7 +72,7 @@ impl<'a> World<'a> {
 
     /// Runs every turn.
     pub(super) fn run(mut self) -> Run {
-        for turn in 0..self.scenario.turns() {
+        for turn in self.scenario.numbers() {
             self.turn(turn);
         }
         self.run
@@ -95,18 +98,19 @@ impl<'a> World<'a> {
             self.reopen(replica, Opening::Planned(now));
             self.show(now, replica, None);
         }
+        self.stores = self.scenario.stores(now);
         for replica in 0..self.replicas.len() {
-            self.replicas[replica].state = self.state(replica, now);
+            self.replicas[replica].condition = self.condition(replica, now);
         }
         let restarted = self.decide(turn, now);
         for replica in &restarted {
             self.show(now + INSTANT, *replica, None);
-            self.replicas[*replica].state = self.state(*replica, now);
+            self.replicas[*replica].condition = self.condition(*replica, now);
         }
         if !restarted.is_empty() {
             self.decide(turn, now + INSTANT);
         }
-        self.serve();
+        self.serve(turn);
     }
 
     /// Polls the engine until it has nothing more to do at this instant; returns who was restarted.
@@ -152,12 +156,17 @@ impl<'a> World<'a> {
     }
 
     fn answer(&self, attempt: AttemptId) -> Outcome {
-        let state = self.replicas[attempt.replica.index as usize].state;
-        let yes = self.endpoints[attempt.rule].is_some_and(|endpoint| endpoint.says_yes(state));
-        let class = match (yes, state) {
-            (true, _) => OutcomeClass::Passed,
-            (false, TrueState::Stuck) => OutcomeClass::NoResponse,
-            (false, _) => OutcomeClass::BadStatus { status: 503 },
+        let condition = self.replicas[attempt.replica.index as usize].condition;
+        let yes = self.endpoints[attempt.rule].is_some_and(|endpoint| endpoint.says_yes(condition, self.stores));
+        let class = match condition.state() {
+            _ if yes => OutcomeClass::Passed,
+            TrueState::Stuck | TrueState::Silent => OutcomeClass::NoResponse,
+            TrueState::Stopped => OutcomeClass::Refused,
+            TrueState::Starting
+            | TrueState::Warming
+            | TrueState::DependencyLost
+            | TrueState::HalfDown
+            | TrueState::Healthy => OutcomeClass::BadStatus { status: 503 },
         };
         Outcome { class, took: Span::ZERO }
     }
@@ -168,7 +177,7 @@ impl<'a> World<'a> {
         self.run.restarts.push(Restart {
             replica,
             turn,
-            state: self.replicas[replica].state,
+            state: self.replicas[replica].condition.state(),
             since_stuck: self.scenario.stuck_since(replica, opening, now).and_then(since),
         });
     }
@@ -182,20 +191,20 @@ impl<'a> World<'a> {
         }
     }
 
-    fn serve(&mut self) {
+    fn serve(&mut self, turn: u32) {
         self.pool.clear();
         let members = self.replicas.iter().filter(|replica| replica.gate != GateSeen::Set(Gate::Closed));
-        self.pool.extend(members.map(|replica| replica.state));
-        let traffic = traffic::send(self.scenario.requests_per_turn(), &self.pool);
-        let healthy = self.replicas.iter().filter(|replica| replica.state == TrueState::Healthy).count();
+        self.pool.extend(members.map(|replica| replica.condition.state()));
+        let traffic = traffic::send(self.scenario.requests(turn).plain, &self.pool);
+        let healthy = self.replicas.iter().filter(|replica| replica.condition == Condition::HEALTHY).count();
         self.run.turns += 1;
         self.run.serving += healthy as u64;
         self.run.errors.push(traffic.errors);
         self.run.early_errors += u64::from(traffic.early_errors);
     }
 
-    fn state(&self, replica: usize, now: Time) -> TrueState {
-        self.scenario.state(replica, self.replicas[replica].opening, now)
+    fn condition(&self, replica: usize, now: Time) -> Condition {
+        self.scenario.condition(replica, self.replicas[replica].opening, now)
     }
 
     /// Shows the engine a replica as it is.

@@ -1,6 +1,6 @@
 //! What the endpoints of the scripted app answer, which is all that a rule can see of a replica.
 
-use super::TrueState;
+use super::{Condition, Store, Stores, TrueState};
 
 /// An endpoint of the scripted app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,8 +9,16 @@ pub enum Endpoint {
     Started,
     /// `/live`: does the process answer? (process scope)
     Live,
+    /// `/shallow`: the same question, as a health endpoint is often written.
+    Shallow,
     /// `/ready`: does it serve? (dependency scope)
     Ready,
+    /// `/deep-local`: and does its own write path work?
+    DeepLocal,
+    /// `/deep-shared`: and is the store up that all replicas write to?
+    DeepShared,
+    /// `/deep-all`: and is the billing store up?
+    DeepAll,
     /// `/request`: the work itself.
     Request,
     /// A TCP connection, which the process accepts whatever state it is in.
@@ -18,24 +26,54 @@ pub enum Endpoint {
 }
 
 impl Endpoint {
+    /// Every endpoint that has a path.
+    pub const WITH_PATH: [Self; 8] = [
+        Self::Started,
+        Self::Live,
+        Self::Shallow,
+        Self::Ready,
+        Self::DeepLocal,
+        Self::DeepShared,
+        Self::DeepAll,
+        Self::Request,
+    ];
+
     /// The endpoint at a path, if there is one; a query does not matter.
     pub fn at(path: &str) -> Option<Self> {
-        match path.split('?').next() {
-            Some("/started") => Some(Self::Started),
-            Some("/live") => Some(Self::Live),
-            Some("/ready") => Some(Self::Ready),
-            Some("/request") => Some(Self::Request),
-            Some(_) | None => None,
+        let path = path.split('?').next();
+        Self::WITH_PATH.into_iter().find(|endpoint| endpoint.path() == path)
+    }
+
+    /// Its path; a connection has none.
+    pub const fn path(self) -> Option<&'static str> {
+        match self {
+            Self::Started => Some("/started"),
+            Self::Live => Some("/live"),
+            Self::Shallow => Some("/shallow"),
+            Self::Ready => Some("/ready"),
+            Self::DeepLocal => Some("/deep-local"),
+            Self::DeepShared => Some("/deep-shared"),
+            Self::DeepAll => Some("/deep-all"),
+            Self::Request => Some("/request"),
+            Self::Connection => None,
         }
     }
 
-    /// Whether a replica in that state says yes.
-    pub const fn says_yes(self, state: TrueState) -> bool {
+    /// Whether a replica in that condition says yes, with the shared stores as they are. A stuck process that has
+    /// started counts as started here; a real one answers nothing at all.
+    pub const fn says_yes(self, condition: Condition, stores: Stores) -> bool {
         match self {
-            Self::Connection => true,
-            Self::Started => !matches!(state, TrueState::Starting),
-            Self::Live => !matches!(state, TrueState::Starting | TrueState::Stuck),
-            Self::Ready | Self::Request => matches!(state, TrueState::Healthy),
+            Self::Connection => !condition.is(TrueState::Stopped),
+            Self::Started => {
+                !condition.is(TrueState::Starting)
+                    && !condition.is(TrueState::Stopped)
+                    && !condition.is(TrueState::Silent)
+            }
+            Self::Live | Self::Shallow => condition.is_up(),
+            Self::Ready | Self::Request => condition.can_read(),
+            Self::DeepLocal => condition.can_read() && !condition.is(TrueState::HalfDown),
+            Self::DeepShared => Self::DeepLocal.says_yes(condition, stores) && stores.up(Store::State),
+            Self::DeepAll => Self::DeepShared.says_yes(condition, stores) && stores.up(Store::Billing),
         }
     }
 }
@@ -46,16 +84,36 @@ mod tests {
 
     #[test]
     fn each_endpoint_sees_only_its_own_scope() {
-        let failing = |endpoint: Endpoint| TrueState::ALL.into_iter().filter(move |state| !endpoint.says_yes(*state));
-        assert_eq!(failing(Endpoint::Connection).count(), 0);
-        assert_eq!(failing(Endpoint::Started).collect::<Vec<_>>(), [TrueState::Starting]);
-        assert_eq!(failing(Endpoint::Live).collect::<Vec<_>>(), [TrueState::Starting, TrueState::Stuck]);
-        assert_eq!(failing(Endpoint::Ready).count(), 3);
+        let failing = |endpoint: Endpoint| {
+            let no = |state: &TrueState| !endpoint.says_yes((*state).into(), Stores::UP);
+            TrueState::ALL.into_iter().filter(no).collect::<Vec<_>>()
+        };
+        let [starting, stuck, stopped, silent, warming, lost, half_down, _] = TrueState::ALL;
+        assert_eq!(failing(Endpoint::Connection), [stopped]);
+        assert_eq!(failing(Endpoint::Started), [starting, stopped, silent]);
+        assert_eq!(failing(Endpoint::Live), [starting, stuck, stopped, silent]);
+        assert_eq!(failing(Endpoint::Shallow), failing(Endpoint::Live));
+        assert_eq!(failing(Endpoint::Ready), [starting, stuck, stopped, silent, warming, lost]);
+        assert_eq!(failing(Endpoint::Request), failing(Endpoint::Ready));
+        for deep in [Endpoint::DeepLocal, Endpoint::DeepShared, Endpoint::DeepAll] {
+            assert_eq!(failing(deep), [starting, stuck, stopped, silent, warming, lost, half_down]);
+        }
+    }
+
+    #[test]
+    fn only_the_deeper_endpoints_see_the_shared_stores() {
+        let seeing = |store| {
+            let no = move |endpoint: &Endpoint| !endpoint.says_yes(Condition::HEALTHY, Stores::without(store));
+            Endpoint::WITH_PATH.into_iter().filter(no).collect::<Vec<_>>()
+        };
+        assert_eq!(seeing(Store::State), [Endpoint::DeepShared, Endpoint::DeepAll]);
+        assert_eq!(seeing(Store::Billing), [Endpoint::DeepAll]);
     }
 
     #[test]
     fn a_path_is_found_whatever_its_query() {
         assert_eq!(Endpoint::at("/live?deep=1"), Some(Endpoint::Live));
+        assert_eq!(Endpoint::at("/deep-all"), Some(Endpoint::DeepAll));
         assert_eq!(Endpoint::at("/lively"), None);
     }
 }

@@ -1,46 +1,72 @@
 //! What happens to a fleet: how long each replica takes to start, when it is reopened as planned, which faults hit
-//! it, and from these, as a pure function of time, the true state of every replica. Probes never see that state; the
-//! model computes with it and the fake app acts it out.
+//! it, which requests arrive, and from these, as a pure function of time, what is true of every replica. Probes never
+//! see that; the model computes with it and the fake app acts it out.
 //!
 //! A [`ScenarioFile`] is what people write. A [`Scenario`] is what has been checked: it holds no nonsense.
+//!
+//! ```text
+//! file --check()--> Scenario --condition(replica, opening, now)--> Condition --> what an endpoint says, and
+//!                      |                                                         what becomes of a request
+//!                      '----stores(now)--------------------------> Stores ------'
+//! ```
 
+mod condition;
 mod endpoint;
 mod file;
-mod state;
+mod network;
+mod random;
+mod replica;
+mod request;
+mod speed;
+mod stores;
+mod timeline;
+mod truth;
 
+use std::num::NonZeroU32;
+
+pub use condition::{Condition, TrueState};
 pub use endpoint::Endpoint;
-pub use file::{DependencyLost, Fault, Reopening, Replicas, ScenarioFile, Startup, Stuck};
-pub use state::{Opening, TrueState};
+pub use file::{
+    Fault, Kinds, Lasting, Nonsense, RandomFault, Reopening, Replicas, RequestsPerTurn, ScenarioFile, Startup, Stopped,
+    Stuck,
+};
+pub use network::{InvalidResolve, Propagation, Registry, Resolve, Rotation};
+pub use replica::Leave;
+pub use request::{Fate, PerKind, RequestKind};
+pub use speed::{NotASpeed, Speed};
+pub use stores::{Store, Stores};
+pub use truth::{Opening, Stop};
 
 use crate::engine::{Span, Time};
+use random::Chance;
+use replica::Replica;
+use timeline::Timeline;
 
 /// The most replicas a scenario may have.
 pub const MAX_REPLICAS: u32 = 100_000;
 
-/// A checked scenario. Replicas are numbered from 0, time counts from t = 0, at which all replicas are warm, and
-/// everything happens at the beginning of a turn.
+/// The most turns a scenario may have.
+pub const MAX_TURNS: u32 = 100_000_000;
+
+/// A checked scenario. Replicas are numbered from 0, time counts from the beginning of the first turn, at which all
+/// replicas but those that join later are warm, and everything happens at the beginning of a turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     turn: Span,
     turns: u32,
-    requests_per_turn: u32,
+    first_turn: u32,
+    requests: PerKind<u32>,
+    requests_from: u32,
+    rotation: Rotation,
     replicas: Vec<Replica>,
-}
-
-/// What happens to one replica, in whole turns; each list in the order of time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Replica {
-    startup: u32,
-    reopenings: Vec<u32>,
-    stuck: Vec<u32>,
-    dependency_lost: Vec<Lost>,
-}
-
-/// A dependency lost from one turn on for some turns, at least one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Lost {
-    at: u32,
-    turns: u32,
+    stores: Timeline<Stores>,
+    registry: Option<Registry>,
+    resolve: Resolve,
+    consumers: NonZeroU32,
+    propagation: Option<Propagation>,
+    startup_jitter: u32,
+    chances: Vec<Chance>,
+    seed: u64,
 }
 
 impl Scenario {
@@ -49,19 +75,59 @@ impl Scenario {
         self.turn
     }
 
-    /// How many turns there are; at least one.
+    /// How many turns there are: from 1 to [`MAX_TURNS`].
     pub const fn turns(&self) -> u32 {
         self.turns
     }
 
-    /// How many requests arrive in a turn.
-    pub const fn requests_per_turn(&self) -> u32 {
-        self.requests_per_turn
+    /// The number that the first turn bears. All turns that a scenario speaks of bear their numbers.
+    pub const fn first_turn(&self) -> u32 {
+        self.first_turn
     }
 
-    /// How many replicas there are: from 1 to [`MAX_REPLICAS`].
+    /// The numbers of all turns, in their order.
+    pub fn numbers(&self) -> std::ops::Range<u32> {
+        self.first_turn..self.first_turn + self.turns
+    }
+
+    /// The requests of a turn: none before those of the scenario begin.
+    pub fn requests(&self, turn: u32) -> PerKind<u32> {
+        if turn < self.requests_from() { PerKind::default() } else { self.requests }
+    }
+
+    /// The first turn with requests.
+    pub const fn requests_from(&self) -> u32 {
+        self.first_turn + self.requests_from
+    }
+
+    /// Who gets the first request of a turn.
+    pub const fn rotation(&self) -> Rotation {
+        self.rotation
+    }
+
+    /// How many replicas there are, those included that join later: from 1 to [`MAX_REPLICAS`].
     pub fn replicas(&self) -> usize {
         self.replicas.len()
+    }
+
+    /// The registry, if there is one.
+    pub const fn registry(&self) -> Option<Registry> {
+        self.registry
+    }
+
+    /// How those who send requests find the replicas; not by a registry that there is not.
+    pub const fn resolve(&self) -> Resolve {
+        self.resolve
+    }
+
+    /// How many services find the replicas so.
+    pub const fn consumers(&self) -> NonZeroU32 {
+        self.consumers
+    }
+
+    /// How a decision reaches the traffic; at once if nothing is said.
+    pub const fn propagation(&self) -> Option<Propagation> {
+        self.propagation
     }
 
     /// The length of all turns together.
@@ -69,71 +135,23 @@ impl Scenario {
         self.turn * u64::from(self.turns)
     }
 
-    /// When a turn begins.
+    /// When a turn begins; the first one for those before it.
     pub fn begin_of(&self, turn: u32) -> Time {
-        Time::ZERO + self.turn * u64::from(turn)
+        self.begin(turn.saturating_sub(self.first_turn))
     }
 
     /// The turn that an instant belongs to. Turns go on being counted past the end.
     pub const fn turn_at(&self, time: Time) -> u64 {
+        self.first_turn as u64 + self.index_at(time)
+    }
+
+    /// When the turn at a place, counted from 0, begins.
+    fn begin(&self, index: u32) -> Time {
+        Time::ZERO + self.turn * u64::from(index)
+    }
+
+    /// The place, counted from 0, of the turn that an instant belongs to.
+    const fn index_at(&self, time: Time) -> u64 {
         time.as_nanos() / self.turn.as_nanos()
-    }
-
-    /// How long a replica takes to start; zero for one that the scenario does not have.
-    pub fn startup(&self, replica: usize) -> Span {
-        self.replicas.get(replica).map_or(Span::ZERO, |replica| self.turn * u64::from(replica.startup))
-    }
-
-    /// When a replica is reopened as planned, in the order of time.
-    pub fn reopenings(&self, replica: usize) -> impl Iterator<Item = Time> + '_ {
-        let turns = self.replicas.get(replica).map_or(&[][..], |replica| &replica.reopenings);
-        turns.iter().map(|&turn| self.begin_of(turn))
-    }
-
-    /// The same scenario with every duration divided by `speed`, each turn cut to whole nanoseconds.
-    pub fn at_speed(mut self, speed: Speed) -> Self {
-        self.turn = speed.shorten(self.turn);
-        self
-    }
-}
-
-/// How many times faster than written a scenario runs: 1 to 1,000.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Speed(u16);
-
-impl Speed {
-    /// As fast as written.
-    pub const REAL: Self = Self(1);
-
-    /// The speed as a number.
-    pub const fn get(self) -> u64 {
-        self.0 as u64
-    }
-
-    /// A duration at this speed.
-    pub const fn shorten(self, span: Span) -> Span {
-        Span::from_nanos(span.as_nanos() / self.get())
-    }
-}
-
-/// That a speed is not a whole number from 1 to 1,000.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a speed is a whole number from 1 to 1000")]
-pub struct NotASpeed;
-
-impl std::str::FromStr for Speed {
-    type Err = NotASpeed;
-
-    fn from_str(text: &str) -> Result<Self, NotASpeed> {
-        match text.parse() {
-            Ok(speed @ 1..=1_000) => Ok(Self(speed)),
-            _ => Err(NotASpeed),
-        }
-    }
-}
-
-impl std::fmt::Display for Speed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.fmt(f)
     }
 }

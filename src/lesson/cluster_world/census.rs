@@ -120,7 +120,7 @@ impl<'a> Census<'a> {
         let since_stuck = self.scenario.stuck_since(replica, opening, time);
         self.restarts.push(Restart {
             replica,
-            state: self.scenario.state(replica, opening, time),
+            state: self.scenario.condition(replica, opening, time).state(),
             since_stuck: since_stuck.map(|stuck| time.since(stuck).as_secs_f64() / turn),
         });
     }

@@ -102,7 +102,7 @@ impl Manifests<'_> {
         let job: Job = self.given(LOAD_FILE)?;
         let mut spec = job.spec.and_then(|job| job.template.spec);
         let second = Span::from_secs(1).as_nanos();
-        let rate = u64::from(scenario.requests_per_turn()) * second / scenario.turn().as_nanos();
+        let rate = u64::from(scenario.requests(scenario.requests_from()).plain) * second / scenario.turn().as_nanos();
         for container in spec.iter_mut().flat_map(|pod| &mut pod.containers) {
             let options = [
                 ("start", self.start.to_string()),
