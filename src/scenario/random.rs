@@ -66,7 +66,7 @@ enum Purpose {
 fn draw(key: [u64; 5], choices: NonZeroU32) -> u32 {
     let hash = key.into_iter().fold(0, |hash, part| mix(hash ^ part));
     // The high half of the product is below `choices` and needs no division.
-    ((hash >> 32) * u64::from(choices.get()) >> 32) as u32
+    (((hash >> 32) * u64::from(choices.get())) >> 32) as u32
 }
 
 /// The finalizer of the generator SplitMix64: every bit of the input moves about half of those of the output.
