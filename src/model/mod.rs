@@ -4,6 +4,7 @@
 //! state; the engine's decisions, carried out at once; traffic. A restarted container begins an instant after the
 //! turn's decisions, so that nothing asks it in the turn it was restarted in.
 
+pub mod propagation;
 mod traffic;
 mod world;
 
