@@ -8,6 +8,8 @@
 //!   |
 //! controller/     the running process: one task owns the engine, executors carry its effects out
 //!   |
+//! report/         what came of a run, in any world: figures, tables, the forms they are printed in
+//!   |
 //! cluster/        the world of real pods: index, gate, restart, lease, status, events
 //! model/          the world of simulated replicas and traffic
 //! probe/          the attempts themselves: http, tcp
@@ -31,4 +33,5 @@ pub mod lesson;
 pub mod model;
 pub mod probe;
 pub mod registry;
+pub mod report;
 pub mod scenario;

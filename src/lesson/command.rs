@@ -10,12 +10,11 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_world::{self, Experiment, Probes};
-use super::figures::Figures;
-use super::report::{Output, Report};
 use super::settings::{self, Setting, at_speed};
 use super::tables::{self, Comparison};
 use super::{LessonError, NoPlan};
 use crate::engine::Phase;
+use crate::report::{Figures, Output, Report};
 use crate::scenario::{Scenario, Speed};
 
 /// The image of the fake app that is built from these sources.

@@ -9,13 +9,9 @@
 pub mod cluster_world;
 mod command;
 mod error;
-mod figures;
-mod report;
 mod settings;
 mod tables;
 
 pub use command::{Command, Plan};
 pub use error::{LessonError, NoPlan};
-pub use figures::{Difference, Figures};
-pub use report::{Output, Report, Table};
 pub use settings::Setting;

@@ -5,12 +5,11 @@ use std::iter;
 use serde::Serialize;
 
 use super::LessonError;
-use super::figures::{COLUMNS, Difference, Figures};
-use super::report::{Report, Table};
 use super::settings::{Setting, describe};
 use crate::api::{Duration, ProbePolicySpec};
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::model;
+use crate::report::{COLUMNS, Difference, Figures, Report, Table};
 use crate::scenario::Scenario;
 
 /// The figures of a policy in the model.
@@ -22,22 +21,15 @@ pub fn modelled(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<Figures, 
 /// Settings beside each other; all of them are the table `lessons/replicas/replicas-settings.csv`.
 pub fn settings(scenario: &Scenario, settings: &[Setting]) -> Result<Report, LessonError> {
     let rows: Vec<_> = settings.iter().map(|setting| SettingRow::new(scenario, *setting)).collect::<Result<_, _>>()?;
-    let described = ["setting", "liveness", "readiness", "startup"];
-    Ok(Report {
-        preamble: rows.iter().map(SettingRow::sentence).collect(),
-        table: Table {
-            header: iter::once("setting").chain(COLUMNS).collect(),
-            rows: rows
-                .iter()
-                .map(|row| iter::once(row.setting.to_owned()).chain(row.figures.cells()).collect())
-                .collect(),
-        },
-        json: serde_json::to_value(&rows)?,
-        csv: Table {
-            header: described.into_iter().chain(COLUMNS).collect(),
-            rows: rows.into_iter().map(SettingRow::cells).collect(),
-        },
-    })
+    let header = iter::once("setting").chain(COLUMNS);
+    let table = Table::new(
+        header,
+        rows.iter().map(|row| iter::once(row.setting.to_owned()).chain(row.figures.cells()).collect()),
+    );
+    let preamble = rows.iter().map(SettingRow::sentence).collect();
+    let report = Report::new(table, &rows)?.with_preamble(preamble);
+    let described = ["setting", "liveness", "readiness", "startup"].into_iter().chain(COLUMNS);
+    Ok(report.with_csv(Table::new(described, rows.into_iter().map(SettingRow::cells))))
 }
 
 /// Liveness period x threshold, without and with a startup rule: `lessons/replicas/replicas-sweep.csv`.
@@ -57,29 +49,17 @@ pub fn sweep(scenario: &Scenario) -> Result<Report, LessonError> {
             }
         }
     }
-    let table = Table {
-        header: vec![
-            "startup",
-            "period",
-            "threshold",
-            "tolerance",
-            "detection",
-            "killed_in_startup",
-            "in_loop",
-            "truly_serving",
-        ],
-        rows: rows.iter().map(SweepRow::cells).collect(),
-    };
-    Ok(Report { preamble: String::new(), table: table.clone(), csv: table, json: serde_json::to_value(&rows)? })
+    let header =
+        ["startup", "period", "threshold", "tolerance", "detection", "killed_in_startup", "in_loop", "truly_serving"];
+    let table = Table::new(header, rows.iter().map(SweepRow::cells));
+    Ok(Report::new(table, &rows)?)
 }
 
 /// What was measured, beside the model and with the difference.
 pub fn comparison(rows: &[Comparison]) -> Result<Report, LessonError> {
-    let table = Table {
-        header: ["setting", "figures"].into_iter().chain(COLUMNS).collect(),
-        rows: rows.iter().flat_map(Comparison::rows).collect(),
-    };
-    Ok(Report { preamble: String::new(), table: table.clone(), csv: table, json: serde_json::to_value(rows)? })
+    let header = ["setting", "figures"].into_iter().chain(COLUMNS);
+    let table = Table::new(header, rows.iter().flat_map(Comparison::rows));
+    Ok(Report::new(table, &rows)?)
 }
 
 /// A setting, measured.
@@ -184,9 +164,9 @@ fn turns(scenario: &Scenario, turns: u64) -> Span {
 
 #[cfg(test)]
 mod tests {
-    use super::super::report::Output;
     use super::super::settings;
     use super::*;
+    use crate::report::Output;
 
     fn csv(report: &Report) -> String {
         let mut out = Vec::new();
@@ -207,6 +187,6 @@ mod tests {
              plus startup,measured,2,0,0,0,0,58,7.39,11.25 11\n\
              plus startup,difference,0,0,0,0,0,+58,0.00,+1.25 +1.00\n"
         );
-        assert_eq!(report.json[0]["difference"]["total_errors"], 58);
+        assert_eq!(report.json()[0]["difference"]["total_errors"], 58);
     }
 }

@@ -9,7 +9,7 @@ use kube::ResourceExt;
 
 use crate::engine::{Span, Time};
 use crate::fake_app::Start;
-use crate::lesson::figures::Restart;
+use crate::report::Restart;
 use crate::scenario::{Opening, Scenario};
 
 /// The node writes times in whole seconds, cut off.

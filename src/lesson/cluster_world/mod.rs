@@ -24,9 +24,9 @@ pub use progress::Progress;
 
 use self::stage::Stage;
 use super::Setting;
-use super::figures::Figures;
 use crate::api::ProbePolicy;
 use crate::cluster::Clients;
+use crate::report::Figures;
 use crate::scenario::{Scenario, Speed};
 
 /// How long, in seconds, everybody may take to be there for t = 0: if they are too late, they get another try.

@@ -17,7 +17,7 @@ use super::lineup::{Lineup, is_hopeless};
 use super::manifests::{LOAD_FILE, Manifests, REPLICAS_FILE, SCRIPT_FILE};
 use super::stage::Stage;
 use super::{ClusterError, Experiment, Probes, Progress, load};
-use crate::lesson::figures::{Figures, Traffic};
+use crate::report::{Figures, Traffic};
 
 /// Everybody is there so long before t = 0.
 const MARGIN: Duration = Duration::from_secs(2);

@@ -1,0 +1,91 @@
+//! What is printed, in the form that was asked for.
+
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::Table;
+
+/// The form of what is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Output {
+    /// For people
+    #[default]
+    Table,
+    /// One JSON value
+    Json,
+    /// Comma-separated values with a header
+    Csv,
+}
+
+/// Something to print in any form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    preamble: String,
+    table: Table,
+    /// Where it holds more than people see.
+    csv: Option<Table>,
+    json: Value,
+}
+
+impl Report {
+    /// A table, and the same as a value.
+    pub fn new(table: Table, value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
+        Ok(Self { preamble: String::new(), table, csv: None, json: serde_json::to_value(value)? })
+    }
+
+    /// What people are told before they see the table: lines that each end.
+    pub fn with_preamble(self, preamble: String) -> Self {
+        Self { preamble, ..self }
+    }
+
+    /// What stands in place of the table in comma-separated values.
+    pub fn with_csv(self, csv: Table) -> Self {
+        Self { csv: Some(csv), ..self }
+    }
+
+    /// The report as a value.
+    pub const fn json(&self) -> &Value {
+        &self.json
+    }
+
+    /// Prints it.
+    pub fn write(&self, output: Output, out: &mut impl Write) -> io::Result<()> {
+        match output {
+            Output::Table if self.preamble.is_empty() => self.table.write_text(out),
+            Output::Table => {
+                writeln!(out, "{}", self.preamble)?;
+                self.table.write_text(out)
+            }
+            Output::Json => writeln!(out, "{:#}", self.json),
+            Output::Csv => self.csv.as_ref().unwrap_or(&self.table).write_csv(out),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(output: Output) -> String {
+        let table = Table::new(["setting"], [vec!["no probes".to_owned()]]);
+        let csv = Table::new(["setting", "in_loop"], [vec!["no probes".to_owned(), "0".to_owned()]]);
+        let report = Report::new(table, &serde_json::json!([{"setting": "no probes"}])).unwrap();
+        let mut out = Vec::new();
+        report.with_preamble("So it is.\n".to_owned()).with_csv(csv).write(output, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn people_are_told_before_they_see_the_table() {
+        assert!(printed(Output::Table).starts_with("So it is.\n\n| setting "));
+    }
+
+    #[test]
+    fn machines_see_nothing_else() {
+        assert_eq!(printed(Output::Csv), "setting,in_loop\nno probes,0\n");
+        assert_eq!(printed(Output::Json), "[\n  {\n    \"setting\": \"no probes\"\n  }\n]\n");
+    }
+}

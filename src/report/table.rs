@@ -1,0 +1,75 @@
+//! A table: for people, and as comma-separated values.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use comfy_table::CellAlignment;
+use comfy_table::presets::ASCII_MARKDOWN;
+
+/// A header and rows with a cell for each column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these columns and rows.
+    pub fn new<H: Into<String>>(
+        header: impl IntoIterator<Item = H>,
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Self {
+        Self { header: header.into_iter().map(Into::into).collect(), rows: rows.into_iter().collect() }
+    }
+
+    /// Writes it for people: blanks in the header, everything but the first column on the right.
+    pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut table = comfy_table::Table::new();
+        table.load_style(ASCII_MARKDOWN);
+        table.set_header(self.header.iter().map(|name| name.replace('_', " ")));
+        table.add_rows(&self.rows);
+        for column in table.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        writeln!(out, "{table}")
+    }
+
+    /// Writes comma-separated values, as RFC 4180 quotes them, but with line feeds alone.
+    pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
+        for row in std::iter::once(&self.header).chain(&self.rows) {
+            let cells: Vec<_> = row.iter().map(|cell| quoted(cell)).collect();
+            writeln!(out, "{}", cells.join(","))?;
+        }
+        Ok(())
+    }
+}
+
+fn quoted(cell: &str) -> Cow<'_, str> {
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\"")).into()
+    } else {
+        cell.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_see_blanks_and_figures_on_the_right() {
+        let table = Table::new(["setting", "in_loop"], [vec!["no probes".to_owned(), "0".to_owned()]]);
+        let mut out = Vec::new();
+        table.write_text(&mut out).unwrap();
+        let expected = "| setting   | in loop |\n|-----------|---------|\n| no probes |       0 |\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_would_break_a_row_is_quoted() {
+        let table = Table::new(["file", "n"], [vec!["a,\"b\".yaml".to_owned(), "1".to_owned()]]);
+        let mut out = Vec::new();
+        table.write_csv(&mut out).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "file,n\n\"a,\"\"b\"\".yaml\",1\n");
+    }
+}
