@@ -5,6 +5,7 @@
 //! bin/            probe-policy (controller + tools)            fake-app (scripted app + load)
 //!   |
 //! lesson/         the published lessons, run in a world and compared with the model
+//! tools/          people's own policies and scenarios in the model: simulate, compare, sweep
 //!   |
 //! controller/     the running process: one task owns the engine, executors carry its effects out
 //!   |
@@ -35,3 +36,4 @@ pub mod probe;
 pub mod registry;
 pub mod report;
 pub mod scenario;
+pub mod tools;

@@ -13,7 +13,7 @@ const ROWS: [&[&str]; 7] = [
     &["probe", "model", "cluster", "fake_app"],
     &["report"],
     &["controller"],
-    &["lesson"],
+    &["lesson", "tools"],
 ];
 
 /// What the engine may not name beside every dependency: clocks, I/O, and what iterates in random order.

@@ -17,6 +17,7 @@ use probe_policy::controller::lease::Terms;
 use probe_policy::controller::telemetry::{self, LogFormat};
 use probe_policy::controller::{self, Settings, release};
 use probe_policy::lesson;
+use probe_policy::tools::{SimulateArgs, SweepArgs};
 use tokio::runtime::Runtime;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -46,6 +47,10 @@ enum Command {
     /// Run a published lesson and compare
     #[command(subcommand)]
     Lesson(lesson::Command),
+    /// Run a policy on a scenario in the model
+    Simulate(SimulateArgs),
+    /// Run every combination of some fields' values on a scenario in the model
+    Sweep(SweepArgs),
 }
 
 #[derive(Args)]
@@ -98,6 +103,8 @@ fn main() -> ExitCode {
         Command::Validate { files } => validate(&files),
         Command::Release(args) => run_release(args),
         Command::Lesson(command) => run_lesson(command),
+        Command::Simulate(args) => simulate(args),
+        Command::Sweep(args) => sweep(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -154,6 +161,16 @@ fn run_release(args: ReleaseArgs) -> anyhow::Result<()> {
 
 fn run_lesson(command: lesson::Command) -> anyhow::Result<()> {
     let plan = command.plan().map_err(|error| BadInput(error.to_string()))?;
+    Runtime::new()?.block_on(async { Ok(plan.run(&stopped_by_signal()?).await?) })
+}
+
+fn simulate(args: SimulateArgs) -> anyhow::Result<()> {
+    let plan = args.plan().map_err(|error| BadInput(error.to_string()))?;
+    Ok(plan.run()?)
+}
+
+fn sweep(args: SweepArgs) -> anyhow::Result<()> {
+    let plan = args.plan().map_err(|error| BadInput(error.to_string()))?;
     Runtime::new()?.block_on(async { Ok(plan.run(&stopped_by_signal()?).await?) })
 }
 

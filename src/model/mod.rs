@@ -67,6 +67,11 @@ pub enum ModelError {
     },
 }
 
+/// Checks that a policy can be run on a scenario.
+pub fn check(scenario: &Scenario, policy: &ParsedPolicy) -> Result<(), ModelError> {
+    endpoints(scenario, policy).map(|_| ())
+}
+
 /// Runs a policy on a scenario from its first turn to its last.
 ///
 /// With a readiness rule the pool is who the engine let in; without one everybody is in it all the time.

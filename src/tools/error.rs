@@ -1,0 +1,56 @@
+//! Why a tool does not do what it was asked for.
+
+use super::sweep::NoSpace;
+use crate::api::SpecError;
+use crate::api::yaml::YamlError;
+use crate::model::ModelError;
+use crate::report::NotDelivered;
+
+/// What was asked for makes no sense; nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum NoPlan {
+    /// A file cannot be read, or makes no sense.
+    #[error(transparent)]
+    File(#[from] YamlError),
+    /// A policy makes no sense.
+    #[error("{file}: {why}")]
+    Policy {
+        /// Its file.
+        file: String,
+        /// Why it makes none.
+        why: SpecError,
+    },
+    /// A policy cannot be run on the scenario.
+    #[error("{file}: {why}")]
+    Model {
+        /// The policy's file.
+        file: String,
+        /// Why it cannot.
+        why: ModelError,
+    },
+    /// There is no such sweep.
+    #[error(transparent)]
+    Space(#[from] NoSpace),
+}
+
+/// What went wrong while a tool ran.
+#[derive(Debug, thiserror::Error)]
+pub enum ToolError {
+    /// It was told to stop.
+    #[error("stopped: {missing} of {total} policies are missing")]
+    Stopped {
+        /// Policies that were not run to their end.
+        missing: usize,
+        /// All of them.
+        total: usize,
+    },
+    /// What was found cannot be written.
+    #[error(transparent)]
+    Delivery(#[from] NotDelivered),
+    /// The model does not run a policy.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A figure cannot be written as JSON.
+    #[error("cannot write the figures: {0}")]
+    Json(#[from] serde_json::Error),
+}

@@ -1,0 +1,16 @@
+//! The tools that run people's own policies and scenarios in the model: one policy, two beside each other, or a
+//! whole space of them.
+//!
+//! ```text
+//! simulate   one run, or two and where their decisions part
+//! sweep      vary: fields and values --> space: every combination, checked --> run: on all cores
+//! ```
+
+mod error;
+mod input;
+mod simulate;
+mod sweep;
+
+pub use error::{NoPlan, ToolError};
+pub use simulate::{SimulateArgs, SimulatePlan};
+pub use sweep::{NoSpace, SweepArgs, SweepPlan};

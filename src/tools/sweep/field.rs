@@ -1,0 +1,183 @@
+//! The fields of a policy that can be varied: those that hold a number or a duration.
+
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
+use crate::api::{Duration, InvalidDuration, ProbePolicySpec, RestartSpec, RuleSpec};
+
+/// A field, where it stands in a spec.
+pub enum Field<'a> {
+    /// A duration.
+    Duration(&'a mut Duration),
+    /// A whole number.
+    Number(&'a mut i32),
+    /// A whole number, or a text such as a percentage.
+    NumberOrText(&'a mut IntOrString),
+}
+
+/// Why there is no such field in a spec.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoField {
+    /// No policy has it, or it holds something else.
+    #[error(
+        "holds no number and no duration of a policy; those that do are {} of startup, liveness and readiness, and {} of \
+         restart",
+        RULE.join(", "),
+        RESTART.join(", ")
+    )]
+    Unknown,
+    /// This policy lacks what it belongs to.
+    #[error("the policy has no {0}")]
+    Absent(String),
+}
+
+/// Why a field does not take a value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAValue {
+    /// It holds a duration.
+    #[error(transparent)]
+    Duration(#[from] InvalidDuration),
+    /// It holds a number.
+    #[error("must be a whole number")]
+    Number,
+}
+
+/// What can be varied of a rule.
+const RULE: [&str; 7] =
+    ["period", "timeout", "initialDelay", "failureThreshold", "successThreshold", "httpGet.port", "tcpSocket.port"];
+
+/// What can be varied of restarts.
+const RESTART: [&str; 7] =
+    ["maxConcurrent", "backoff.initial", "backoff.max", "backoff.resetAfter", "gracePeriod", "deadline", "loopAfter"];
+
+impl<'a> Field<'a> {
+    /// The field at a path from the spec, such as `liveness.period`.
+    pub fn of(spec: &'a mut ProbePolicySpec, path: &str) -> Result<Self, NoField> {
+        let (part, name) = path.split_once('.').ok_or(NoField::Unknown)?;
+        let rule = match part {
+            "startup" => &mut spec.startup,
+            "liveness" => &mut spec.liveness,
+            "readiness" => &mut spec.readiness,
+            "restart" => return Self::of_restart(&mut spec.restart, name),
+            _ => return Err(NoField::Unknown),
+        };
+        if !RULE.contains(&name) {
+            return Err(NoField::Unknown);
+        }
+        let rule = rule.as_mut().ok_or_else(|| NoField::Absent(part.to_owned()))?;
+        Self::of_rule(rule, name).ok_or_else(|| NoField::Absent(path.trim_end_matches(".port").to_owned()))
+    }
+
+    fn of_rule(rule: &'a mut RuleSpec, name: &str) -> Option<Self> {
+        Some(match name {
+            "period" => Self::Duration(&mut rule.period),
+            "timeout" => Self::Duration(&mut rule.timeout),
+            "initialDelay" => Self::Duration(&mut rule.initial_delay),
+            "failureThreshold" => Self::Number(&mut rule.failure_threshold),
+            "successThreshold" => Self::Number(&mut rule.success_threshold),
+            "httpGet.port" => Self::NumberOrText(&mut rule.http_get.as_mut()?.port),
+            "tcpSocket.port" => Self::NumberOrText(&mut rule.tcp_socket.as_mut()?.port),
+            _ => return None,
+        })
+    }
+
+    fn of_restart(restart: &'a mut RestartSpec, name: &str) -> Result<Self, NoField> {
+        Ok(match name {
+            "maxConcurrent" => Self::NumberOrText(&mut restart.max_concurrent),
+            "backoff.initial" => Self::Duration(&mut restart.backoff.initial),
+            "backoff.max" => Self::Duration(&mut restart.backoff.max),
+            "backoff.resetAfter" => Self::Duration(&mut restart.backoff.reset_after),
+            "gracePeriod" => Self::Duration(&mut restart.grace_period),
+            "deadline" => Self::Duration(&mut restart.deadline),
+            "loopAfter" => Self::Number(&mut restart.loop_after),
+            _ => return Err(NoField::Unknown),
+        })
+    }
+
+    /// Puts a value there, written as it is in a policy. Whether the policy then makes sense is another question.
+    pub fn set(self, text: &str) -> Result<(), NotAValue> {
+        match self {
+            Self::Duration(field) => *field = text.parse()?,
+            Self::Number(field) => *field = text.parse().map_err(|_| NotAValue::Number)?,
+            Self::NumberOrText(field) => {
+                *field = text.parse().map_or_else(|_| IntOrString::String(text.to_owned()), IntOrString::Int);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::JSONSchemaProps;
+
+    use super::*;
+    use crate::api;
+
+    #[test]
+    fn every_number_and_duration_of_the_definition_can_be_varied_and_nothing_else() {
+        let version = api::crd().spec.versions.remove(0);
+        let schema = version.schema.unwrap().open_api_v3_schema.unwrap();
+        let mut defined = BTreeSet::new();
+        collect(&schema.properties.unwrap()["spec"], "", &mut defined);
+        let rules = ["startup", "liveness", "readiness"];
+        let of_rules = rules.iter().flat_map(|rule| RULE.map(|name| format!("{rule}.{name}")));
+        let varied: BTreeSet<_> = of_rules.chain(RESTART.map(|name| format!("restart.{name}"))).collect();
+        assert_eq!(defined, varied);
+        for path in varied {
+            let found = Field::of(&mut everything(), &path).map(|_| ());
+            let tcp = path.ends_with("tcpSocket.port");
+            let expected = if tcp { Err(NoField::Absent(path.replace(".port", ""))) } else { Ok(()) };
+            assert_eq!(found, expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_policy_lacks_is_told_from_what_no_policy_has() {
+        let mut spec = everything();
+        spec.startup = None;
+        assert_eq!(Field::of(&mut spec, "startup.period").err(), Some(NoField::Absent("startup".to_owned())));
+        for path in ["startup.perod", "liveness", "mode", "liveness.httpGet.path", "restart.backoff", "", "a.b"] {
+            assert_eq!(Field::of(&mut spec, path).err(), Some(NoField::Unknown), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_written_as_in_a_policy() {
+        let mut spec = everything();
+        let mut set = |path: &str, text: &str| Field::of(&mut spec, path).unwrap().set(text);
+        assert_eq!(set("liveness.period", "1m30s"), Ok(()));
+        assert_eq!(set("liveness.period", "5"), Err(NotAValue::Duration(InvalidDuration)));
+        assert_eq!(set("liveness.failureThreshold", "4"), Ok(()));
+        assert_eq!(set("liveness.failureThreshold", "4.5"), Err(NotAValue::Number));
+        assert_eq!(set("restart.maxConcurrent", "25%"), Ok(()));
+        assert_eq!(set("liveness.httpGet.port", "81"), Ok(()));
+        assert_eq!(spec.restart.max_concurrent, IntOrString::String("25%".to_owned()));
+        let liveness = spec.liveness.unwrap();
+        assert_eq!((liveness.period, liveness.failure_threshold), (Duration::from_secs(90), 4));
+        assert_eq!(liveness.http_get.unwrap().port, IntOrString::Int(81));
+    }
+
+    fn everything() -> ProbePolicySpec {
+        let rule = serde_json::json!({"httpGet": {"port": "http"}});
+        let spec = serde_json::json!({
+            "selector": {"matchLabels": {"app": "a"}}, "startup": rule, "liveness": rule, "readiness": rule,
+        });
+        serde_json::from_value(spec).unwrap()
+    }
+
+    /// The paths of what holds a number or a duration.
+    fn collect(schema: &JSONSchemaProps, path: &str, found: &mut BTreeSet<String>) {
+        let is_duration = schema.type_.as_deref() == Some("string")
+            && schema.x_kubernetes_validations.iter().flatten().any(|rule| rule.rule.contains("h|m|s|ms"));
+        if schema.type_.as_deref() == Some("integer") || schema.x_kubernetes_int_or_string == Some(true) || is_duration
+        {
+            found.insert(path.to_owned());
+        }
+        for (name, member) in schema.properties.iter().flatten() {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            collect(member, &path, found);
+        }
+    }
+}

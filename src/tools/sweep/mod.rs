@@ -1,0 +1,12 @@
+//! Many policies on one scenario: every combination of the values that some fields take.
+
+mod command;
+mod field;
+mod progress;
+mod run;
+mod space;
+mod table;
+mod values;
+
+pub use command::{SweepArgs, SweepPlan};
+pub use space::NoSpace;

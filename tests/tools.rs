@@ -1,0 +1,184 @@
+//! Simulating and sweeping, as a user does it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot run the program has failed")]
+
+use std::path::{Path, PathBuf};
+
+use assert_cmd::Command;
+use serde_json::Value;
+
+const POLICY: &str = "lessons/replicas/settings/plus-startup.yaml";
+const WORSE: &str = "lessons/replicas/settings/liveness-readiness.yaml";
+const SCENARIO: &str = "lessons/replicas/scenario.yaml";
+
+#[test]
+fn a_simulation_of_the_lesson_gives_the_lessons_figures() {
+    let printed = stdout(&["simulate", POLICY, SCENARIO, "--output", "csv"]);
+    assert_eq!(
+        printed,
+        format!(
+            "policy,restarts,unnecessary,killed_in_startup,in_loop,early_errors,total_errors,truly_serving,detection\n\
+             {POLICY},2,0,0,0,0,0,7.39,10 10\n"
+        )
+    );
+    let printed = stdout(&["simulate", POLICY, SCENARIO]);
+    assert!(printed.starts_with(&format!("{POLICY} on {SCENARIO}\n\n| policy ")), "{printed}");
+}
+
+#[test]
+fn two_policies_stand_beside_each_other_with_what_differs() {
+    let printed = stdout(&["simulate", POLICY, SCENARIO, "--compare", WORSE, "--output", "csv"]);
+    let rows: Vec<_> = printed.lines().skip(1).collect();
+    assert_eq!(rows[2], "difference,+20,+20,+20,+2,0,0,-1.50,0.00 0.00");
+    assert!(rows[0].starts_with(POLICY) && rows[1].starts_with(WORSE), "{printed}");
+}
+
+#[test]
+fn a_policy_that_only_observes_says_so() {
+    let policy = edited("observes", POLICY, "mode: Enforce", "mode: Observe");
+    let printed = stdout(&["simulate", policy.to_str().unwrap(), SCENARIO]);
+    assert!(printed.contains("only observes: it restarts nobody and ejects nobody\n"), "{printed}");
+}
+
+/// The published sweep, with the startup rule, swept by the tool.
+#[test]
+fn a_sweep_gives_the_lessons_sweep() {
+    let vary = ["--vary", "liveness.period=2s,5s,10s", "--vary", "liveness.failureThreshold=2,3,6"];
+    let printed = stdout(&[&["sweep", POLICY, SCENARIO, "--output", "json"][..], &vary].concat());
+    let rows: Vec<Value> = serde_json::from_str(&printed).unwrap();
+    let published =
+        include_str!("../lessons/replicas/replicas-sweep.csv").lines().filter(|row| row.starts_with("period"));
+    let mut compared = 0;
+    for (row, published) in rows.iter().zip(published) {
+        let cells: Vec<_> = published.split(',').collect();
+        assert_eq!(row["policy"]["liveness.period"], format!("{}s", cells[1]));
+        assert_eq!(row["policy"]["liveness.failureThreshold"], cells[2]);
+        assert_eq!(row["killed_in_startup"].to_string(), cells[5]);
+        assert_eq!(format!("{:.2}", row["truly_serving"].as_f64().unwrap()), cells[7]);
+        let detection: Vec<_> =
+            row["detection"].as_array().unwrap().iter().map(|turns| turns.as_f64().unwrap()).collect();
+        assert_eq!(detection, cells[4].split(' ').map(|turns| turns.parse().unwrap()).collect::<Vec<f64>>());
+        compared += 1;
+    }
+    assert_eq!((compared, rows.len()), (9, 9));
+}
+
+#[test]
+fn a_sweep_of_many_policies_has_its_rows_in_order() {
+    let vary = ["--vary", "liveness.failureThreshold=1..40", "--vary", "startup.period=1s..5s/1s"];
+    let printed = stdout(&[&["sweep", POLICY, SCENARIO, "--output", "csv"][..], &vary].concat());
+    let varied: Vec<_> =
+        printed.lines().skip(1).map(|row| row.split(',').take(2).collect::<Vec<_>>().join(" ")).collect();
+    let expected: Vec<_> =
+        (1..=40).flat_map(|threshold| (1..=5).map(move |period| format!("{threshold} {period}s"))).collect();
+    assert_eq!(varied, expected);
+}
+
+#[test]
+fn a_sweep_that_makes_no_sense_is_refused_before_anything_is_run() {
+    for (vary, sentence) in [
+        ("liveness.perod=2s", "liveness.perod: holds no number and no duration of a policy"),
+        ("mode=1", "mode: holds no number and no duration of a policy"),
+        ("liveness.period", "must be a field, = and its values, such as liveness.period=2s,5s,10s"),
+        ("liveness.period=2s..8s", "2s..8s needs a step, such as 2s..8s/1s"),
+        ("liveness.period=2", "liveness.period: 2: must be a duration"),
+        ("liveness.failureThreshold=2s", "liveness.failureThreshold: 2s: must be a whole number"),
+        ("liveness.failureThreshold=0..3", "with liveness.failureThreshold=0: spec.liveness.failureThreshold: must be"),
+        ("liveness.period=2500ms", "with liveness.period=2500ms: spec.liveness.period: 2s500ms is no whole number"),
+    ] {
+        let refused = stderr(&["sweep", POLICY, SCENARIO, "--vary", vary], 2);
+        assert!(refused.contains(sentence), "{vary}: {refused}");
+    }
+    let refused = stderr(&["sweep", WORSE, SCENARIO, "--vary", "startup.period=2s"], 2);
+    assert_eq!(refused, "error: startup.period: the policy has no startup\n");
+    let refused = stderr(&["sweep", POLICY, SCENARIO], 2);
+    assert!(refused.contains("--vary <FIELD=VALUES>"), "{refused}");
+}
+
+#[test]
+fn files_that_make_no_sense_are_refused_with_their_place() {
+    let fault = edited("bad-fault", SCENARIO, "{replica: 1, at: 80", "{replica: 9, at: 80");
+    let endpoint = edited("bad-endpoint", POLICY, "/live}", "/lively}");
+    let period = edited("bad-period", POLICY, "period: 2s", "period: 2500ms");
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    for (policy, scenario, sentence) in [
+        (POLICY.to_owned(), text(&fault), ":16:14: faults[1].replica: there is no replica 9, only 0 to 7"),
+        (text(&endpoint), SCENARIO.to_owned(), "spec.liveness.httpGet.path: the scenario has no endpoint /lively"),
+        (text(&period), SCENARIO.to_owned(), "spec.readiness.period: 2s500ms is no whole number"),
+        ("/nowhere.yaml".to_owned(), SCENARIO.to_owned(), "/nowhere.yaml: cannot be read: No such file"),
+        (SCENARIO.to_owned(), SCENARIO.to_owned(), "unknown field `turn`"),
+        (POLICY.to_owned(), "/dev/zero".to_owned(), "/dev/zero: larger than 16 MiB"),
+        (POLICY.to_owned(), "Cargo.lock".to_owned(), "Cargo.lock:"),
+    ] {
+        let refused = stderr(&["simulate", &policy, &scenario], 2);
+        assert!(refused.contains(sentence), "{policy} {scenario}: {refused}");
+        let refused = stderr(&["sweep", &policy, &scenario, "--vary", "liveness.period=2s"], 2);
+        assert!(refused.contains(sentence), "{policy} {scenario}: {refused}");
+    }
+    let refused = stderr(&["simulate", POLICY, SCENARIO, "--compare", endpoint.to_str().unwrap()], 2);
+    assert!(refused.contains("no endpoint /lively"), "{refused}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_loses_nothing_that_is_printed() {
+    for file in ["/nowhere/figures.csv", "/dev/full", "/"] {
+        let mut command = program(&["simulate", POLICY, SCENARIO, "--output", "csv", "--output-file", file]);
+        let output = command.assert().code(1).get_output().clone();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.contains("|        2 |           0 |"), "{printed}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            said.starts_with(&format!("error: {file}: cannot be written: ")) && said.lines().count() == 1,
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_file_holds_what_would_have_been_printed() {
+    let file = folder("file").join("figures.csv");
+    let printed = stdout(&["simulate", POLICY, SCENARIO, "--output", "csv", "--output-file", file.to_str().unwrap()]);
+    assert!(printed.contains("\n| policy "), "{printed}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), stdout(&["simulate", POLICY, SCENARIO, "--output", "csv"]));
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let sweep = format!(
+        "{} sweep {POLICY} {SCENARIO} --vary liveness.failureThreshold=1..5000 --output csv | head -n 1; echo ${{PIPESTATUS[0]}}",
+        env!("CARGO_BIN_EXE_probe-policy")
+    );
+    let output = Command::new("bash").args(["-c", &sweep]).assert().success().get_output().clone();
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+    assert!(String::from_utf8(output.stdout).unwrap().ends_with("detection\n0\n"));
+}
+
+fn stdout(args: &[&str]) -> String {
+    String::from_utf8(program(args).assert().success().get_output().stdout.clone()).unwrap()
+}
+
+fn stderr(args: &[&str], code: i32) -> String {
+    let output = program(args).assert().code(code).get_output().clone();
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+fn program(args: &[&str]) -> Command {
+    let mut command = Command::cargo_bin("probe-policy").unwrap();
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).args(args);
+    command
+}
+
+/// A copy of a file of the lesson with something else in it.
+fn edited(name: &str, file: &str, old: &str, new: &str) -> PathBuf {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+    assert!(text.contains(old), "{file} does not say {old}");
+    let copy = folder("edited").join(format!("{name}.yaml"));
+    std::fs::write(&copy, text.replace(old, new)).unwrap();
+    copy
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
