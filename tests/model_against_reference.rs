@@ -50,7 +50,7 @@ proptest! {
         let figures = Figures {
             restarts: restarts.collect(),
             errors: run.errors.clone(),
-            early_errors: run.early_errors,
+            early_errors: run.traffic.early_errors,
             serving: run.serving,
         };
         prop_assert_eq!(figures, naive(&case));

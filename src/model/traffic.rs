@@ -1,39 +1,111 @@
 //! A turn's requests, counted in closed form.
 
-use crate::scenario::TrueState;
+use crate::scenario::{Condition, Fate, PerKind, RequestKind, Rotation, Store, Stores, TrueState};
 
-/// What a turn's requests came to.
+/// What became of the requests of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Traffic {
-    pub(super) errors: u32,
-    pub(super) early_errors: u32,
+pub struct Traffic {
+    /// By kind.
+    pub kinds: PerKind<Tally>,
+    /// Failed requests on a member that was starting.
+    pub early_errors: u64,
+    /// Reads that an empty pool refused while some replica could read.
+    pub vain_rejections: u64,
 }
 
-/// Sends `requests` round-robin over the pool, the first to its first member. A member that is not healthy fails its
-/// share; an empty pool fails all.
-pub(super) fn send(requests: u32, pool: &[TrueState]) -> Traffic {
-    let mut traffic = Traffic::default();
-    let Some(size) = u32::try_from(pool.len()).ok().filter(|size| *size > 0) else {
-        return Traffic { errors: requests, ..traffic };
-    };
-    let (each, left_over) = (requests / size, requests % size);
-    for (member, state) in (0..size).zip(pool) {
-        let share = each + u32::from(member < left_over);
-        match state {
-            TrueState::Healthy => {}
-            TrueState::Starting => {
-                traffic.errors += share;
-                traffic.early_errors += share;
-            }
-            TrueState::Stuck
-            | TrueState::Stopped
-            | TrueState::Silent
-            | TrueState::Warming
-            | TrueState::DependencyLost
-            | TrueState::HalfDown => traffic.errors += share,
-        }
+/// What became of requests of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Requests sent.
+    pub sent: u64,
+    /// Of those, failed.
+    pub dropped: u64,
+    /// Of those, accepted and never done.
+    pub lost_silently: u64,
+}
+
+/// Who gets which request: round-robin over the pool, in the order of the replicas.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RoundRobin {
+    rotation: Rotation,
+    /// Requests that have found a member.
+    counter: u64,
+}
+
+impl Traffic {
+    /// Failed requests of every kind.
+    pub fn errors(&self) -> u64 {
+        RequestKind::ALL.into_iter().map(|kind| self.kinds[kind].dropped).sum()
     }
-    traffic
+
+    /// Adds what became of further requests.
+    pub(super) fn add(&mut self, other: &Self) {
+        for kind in RequestKind::ALL {
+            let Tally { sent, dropped, lost_silently } = other.kinds[kind];
+            let tally = &mut self.kinds[kind];
+            tally.sent += sent;
+            tally.dropped += dropped;
+            tally.lost_silently += lost_silently;
+        }
+        self.early_errors += other.early_errors;
+        self.vain_rejections += other.vain_rejections;
+    }
+}
+
+impl RoundRobin {
+    pub(super) fn new(rotation: Rotation) -> Self {
+        Self { rotation, counter: 0 }
+    }
+
+    /// Sends the requests of a turn. `can_read` says whether any replica can, in the pool or not.
+    pub(super) fn send(
+        &mut self,
+        requests: PerKind<u32>,
+        pool: &[Condition],
+        stores: Stores,
+        can_read: bool,
+    ) -> Traffic {
+        if self.rotation == Rotation::EachTurn {
+            self.counter = 0;
+        }
+        let mut traffic = Traffic::default();
+        for kind in RequestKind::ALL {
+            let count = u64::from(requests[kind]);
+            traffic.kinds[kind].sent = count;
+            if pool.is_empty() {
+                traffic.kinds[kind].dropped = count;
+                if kind == RequestKind::Read && can_read {
+                    traffic.vain_rejections = count;
+                }
+            } else if kind == RequestKind::Batch && !stores.up(Store::Billing) {
+                traffic.kinds[kind].dropped = count;
+            } else {
+                self.spread(kind, count, pool, stores, &mut traffic);
+            }
+        }
+        traffic
+    }
+
+    /// Every member gets its share; those next in turn get one of what does not go round.
+    fn spread(&mut self, kind: RequestKind, count: u64, pool: &[Condition], stores: Stores, traffic: &mut Traffic) {
+        let size = pool.len() as u64;
+        let (each, left_over, next) = (count / size, count % size, self.counter % size);
+        for (member, condition) in (0u64..).zip(pool) {
+            let ahead = (member + size - next) % size;
+            let share = each + u64::from(ahead < left_over);
+            match kind.fate(*condition, stores) {
+                Fate::Served => {}
+                Fate::LostSilently => traffic.kinds[kind].lost_silently += share,
+                Fate::Dropped => {
+                    traffic.kinds[kind].dropped += share;
+                    if condition.is(TrueState::Starting) {
+                        traffic.early_errors += share;
+                    }
+                }
+            }
+        }
+        self.counter += count;
+    }
 }
 
 #[cfg(test)]
@@ -42,19 +114,67 @@ mod tests {
 
     use super::*;
 
+    fn condition() -> impl Strategy<Value = Condition> {
+        prop::collection::vec(prop::sample::select(TrueState::ALL.to_vec()), 0..3)
+            .prop_map(|states| states.into_iter().fold(Condition::HEALTHY, Condition::with))
+    }
+
+    fn requests() -> impl Strategy<Value = PerKind<u32>> {
+        (0u32..40, 0u32..12, 0u32..12, 0u32..5).prop_map(|(plain, read, write, batch)| PerKind {
+            plain,
+            read,
+            write,
+            batch,
+        })
+    }
+
     proptest! {
         #[test]
         fn the_closed_form_counts_what_request_by_request_counts(
-            requests in 0u32..200,
-            pool in prop::collection::vec(prop::sample::select(TrueState::ALL.to_vec()), 0..12),
+            turns in prop::collection::vec((requests(), prop::collection::vec(condition(), 0..7), 0usize..4), 1..6),
+            rotation in prop::sample::select(vec![Rotation::EachTurn, Rotation::Continuous]),
+            can_read: bool,
         ) {
-            let mut one_by_one = Traffic::default();
-            for request in 0..requests as usize {
-                let state = (!pool.is_empty()).then(|| pool[request % pool.len()]);
-                one_by_one.errors += u32::from(state != Some(TrueState::Healthy));
-                one_by_one.early_errors += u32::from(state == Some(TrueState::Starting));
+            let all = [
+                Stores::UP,
+                Stores::without(Store::State),
+                Stores::without(Store::Billing),
+                Stores::without(Store::State) | Stores::without(Store::Billing),
+            ];
+            let mut closed = RoundRobin::new(rotation);
+            let mut counter = 0;
+            for (requests, pool, stores) in turns {
+                let stores = all[stores];
+                if rotation == Rotation::EachTurn {
+                    counter = 0;
+                }
+                let mut one_by_one = Traffic::default();
+                for kind in RequestKind::ALL {
+                    for _ in 0..requests[kind] {
+                        one_by_one.kinds[kind].sent += 1;
+                        if pool.is_empty() {
+                            one_by_one.kinds[kind].dropped += 1;
+                            one_by_one.vain_rejections += u64::from(can_read && kind == RequestKind::Read);
+                            continue;
+                        }
+                        if kind == RequestKind::Batch && !stores.up(Store::Billing) {
+                            one_by_one.kinds[kind].dropped += 1;
+                            continue;
+                        }
+                        let member = pool[counter % pool.len()];
+                        counter += 1;
+                        match kind.fate(member, stores) {
+                            Fate::Served => {}
+                            Fate::LostSilently => one_by_one.kinds[kind].lost_silently += 1,
+                            Fate::Dropped => {
+                                one_by_one.kinds[kind].dropped += 1;
+                                one_by_one.early_errors += u64::from(member.is(TrueState::Starting));
+                            }
+                        }
+                    }
+                }
+                prop_assert_eq!(closed.send(requests, &pool, stores, can_read), one_by_one);
             }
-            prop_assert_eq!(send(requests, &pool), one_by_one);
         }
     }
 }

@@ -1,7 +1,8 @@
 //! The simulated replicas, and the engine's effects on them.
 
-use super::traffic;
-use super::{Restart, Run};
+use super::observer::{Attempt, Member, Moment, Observer, Standing, Turn};
+use super::traffic::RoundRobin;
+use super::{Ejection, Restart, Run};
 use crate::engine::{
     AttemptId, Container, ContainerState, Effect, EffectResult, Engine, Gate, GateSeen, Incarnation, Input, Lifecycle,
     Observation, Outcome, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Place, Policy, PolicyKey, Readiness,
@@ -15,53 +16,61 @@ const OWNER: OwnerKey = OwnerKey(0);
 const INSTANT: Span = Span::from_nanos(1);
 
 /// All that is simulated.
-pub(super) struct World<'a> {
+pub(super) struct World<'a, O> {
     scenario: &'a Scenario,
     policy: Policy,
     endpoints: PerRule<Option<Endpoint>>,
+    observer: &'a mut O,
     engine: Engine,
-    replicas: Vec<Replica>,
+    processes: Vec<Process>,
+    /// Who stands where, by the same numbers. What is true of them is read once a turn, before anybody asks.
+    members: Vec<Member>,
     /// Read once a turn, before anybody asks.
     stores: Stores,
-    /// Planned reopenings, the latest first.
-    reopenings: Vec<(u32, usize)>,
+    /// Who is opened as planned and when, the latest first.
+    openings: Vec<(Time, usize)>,
+    round_robin: RoundRobin,
     effects: Vec<Effect>,
-    pool: Vec<TrueState>,
+    pool: Vec<Condition>,
     run: Run,
 }
 
-/// One simulated replica.
-struct Replica {
+/// The process of a replica.
+struct Process {
     opening: Opening,
     incarnation: Incarnation,
-    gate: GateSeen,
-    /// Read once a turn, before anybody asks.
-    condition: Condition,
 }
 
-impl<'a> World<'a> {
-    /// A fleet that is warm, in the pool and through with startup.
-    pub(super) fn new(scenario: &'a Scenario, policy: Policy, endpoints: PerRule<Option<Endpoint>>) -> Self {
-        let gate = match policy.rules.readiness {
-            Some(_) => GateSeen::Set(Gate::Open),
-            None => GateSeen::Ungated,
-        };
-        let replica =
-            || Replica { opening: Opening::Warm, incarnation: Incarnation(1), gate, condition: Condition::HEALTHY };
-        let replicas: Vec<_> = std::iter::repeat_with(replica).take(scenario.replicas()).collect();
-        let in_turns = |time: Time| u32::try_from(scenario.turn_at(time)).unwrap_or(u32::MAX);
-        let mut reopenings: Vec<_> = (0..replicas.len())
-            .flat_map(|replica| scenario.reopenings(replica).map(move |time| (in_turns(time), replica)))
-            .collect();
-        reopenings.sort_unstable_by(|a, b| b.cmp(a));
+impl<'a, O: Observer> World<'a, O> {
+    /// A fleet that is warm, in the pool and through with startup, but for those who join later.
+    pub(super) fn new(
+        scenario: &'a Scenario,
+        policy: Policy,
+        endpoints: PerRule<Option<Endpoint>>,
+        observer: &'a mut O,
+    ) -> Self {
+        let numbers = 0..scenario.replicas();
+        let members = numbers.clone().map(|replica| Member {
+            condition: Condition::HEALTHY,
+            standing: if scenario.joins(replica).is_some() { Standing::Absent } else { Standing::In },
+        });
+        let process = |_| Process { opening: Opening::Warm, incarnation: Incarnation(1) };
+        let openings = numbers.clone().flat_map(|replica| {
+            scenario.joins(replica).into_iter().chain(scenario.reopenings(replica)).map(move |time| (time, replica))
+        });
+        let mut openings: Vec<_> = openings.collect();
+        openings.sort_unstable_by(|a, b| b.cmp(a));
         let mut world = Self {
             scenario,
             policy,
             endpoints,
+            observer,
             engine: Engine::new(),
-            replicas,
+            processes: numbers.clone().map(process).collect(),
+            members: members.collect(),
             stores: Stores::UP,
-            reopenings,
+            openings,
+            round_robin: RoundRobin::new(scenario.rotation()),
             effects: Vec::new(),
             pool: Vec::new(),
             run: Run::default(),
@@ -73,55 +82,59 @@ impl<'a> World<'a> {
     /// Runs every turn.
     pub(super) fn run(mut self) -> Run {
         for turn in self.scenario.numbers() {
-            self.turn(turn);
+            self.turn(Moment { turn, time: self.scenario.begin_of(turn) });
         }
         self.run
     }
 
     fn introduce(&mut self) {
-        let desired = u32::try_from(self.replicas.len()).unwrap_or(u32::MAX);
-        let owner = Owner { kind: OwnerKind::Recreates, desired, first: 0 };
         let spec = Box::new(self.policy.clone());
         let passed = PerRule { startup: true, liveness: true, readiness: true };
-        self.tell(Time::ZERO, Input::OwnerSeen { owner: OWNER, seen: owner });
+        self.show_owner(Time::ZERO);
         self.tell(Time::ZERO, Input::PolicySet { policy: POLICY, spec });
         self.tell(Time::ZERO, Input::PassedBefore { policy: POLICY, rules: passed });
-        for replica in 0..self.replicas.len() {
-            self.show(Time::ZERO, replica, Some(Remembered { started: true }));
+        for replica in 0..self.members.len() {
+            if self.members[replica].standing != Standing::Absent {
+                self.show(Time::ZERO, replica, Some(Remembered { started: true }));
+            }
         }
         self.tell(Time::ZERO, Input::Synced);
     }
 
-    fn turn(&mut self, turn: u32) {
-        let now = self.scenario.begin_of(turn);
-        while let Some((_, replica)) = self.reopenings.pop_if(|(at, _)| *at <= turn) {
-            self.reopen(replica, Opening::Planned(now));
-            self.show(now, replica, None);
+    fn turn(&mut self, now: Moment) {
+        while let Some((_, replica)) = self.openings.pop_if(|(at, _)| *at <= now.time) {
+            let joins = self.members[replica].standing == Standing::Absent;
+            self.open(now, replica, Opening::Planned(now.time));
+            if joins {
+                self.show_owner(now.time);
+            }
+            self.show(now.time, replica, None);
         }
-        self.stores = self.scenario.stores(now);
-        for replica in 0..self.replicas.len() {
-            self.replicas[replica].condition = self.condition(replica, now);
+        self.stores = self.scenario.stores(now.time);
+        for replica in 0..self.members.len() {
+            self.members[replica].condition = self.condition(replica, now.time);
         }
-        let restarted = self.decide(turn, now);
-        for replica in &restarted {
-            self.show(now + INSTANT, *replica, None);
-            self.replicas[*replica].condition = self.condition(*replica, now);
-        }
+        let restarted = self.decide(now);
         if !restarted.is_empty() {
-            self.decide(turn, now + INSTANT);
+            let reborn = Moment { time: now.time + INSTANT, ..now };
+            for replica in restarted {
+                self.show(reborn.time, replica, None);
+                self.members[replica].condition = self.condition(replica, now.time);
+            }
+            self.decide(reborn);
         }
-        self.serve(turn);
+        self.serve(now);
     }
 
     /// Polls the engine until it has nothing more to do at this instant; returns who was restarted.
-    fn decide(&mut self, turn: u32, now: Time) -> Vec<usize> {
+    fn decide(&mut self, now: Moment) -> Vec<usize> {
         let mut restarted = Vec::new();
         loop {
             let mut effects = std::mem::take(&mut self.effects);
-            self.engine.poll(now, &mut effects);
+            self.engine.poll(now.time, &mut effects);
             let idle = effects.is_empty();
             for effect in effects.drain(..) {
-                self.carry_out(effect, turn, now, &mut restarted);
+                self.carry_out(effect, now, &mut restarted);
             }
             self.effects = effects;
             if idle {
@@ -130,89 +143,116 @@ impl<'a> World<'a> {
         }
     }
 
-    fn carry_out(&mut self, effect: Effect, turn: u32, now: Time, restarted: &mut Vec<usize>) {
+    fn carry_out(&mut self, effect: Effect, now: Moment, restarted: &mut Vec<usize>) {
         let result = EffectResult::Applied;
         match effect {
-            Effect::StartAttempt { attempt, .. } => {
-                let outcome = self.answer(attempt);
-                self.tell(now, Input::AttemptFinished { attempt, outcome });
-            }
+            Effect::StartAttempt { attempt, .. } => self.attempt(attempt, now),
             Effect::SetGate { replica, gate, .. } => {
                 if let Some(gate) = gate {
-                    self.replicas[replica.index as usize].gate = GateSeen::Set(gate);
+                    self.set_gate(replica.index as usize, gate, now);
                 }
-                self.tell(now, Input::GateResult { replica, result });
+                self.tell(now.time, Input::GateResult { replica, result });
             }
-            Effect::RecordIntent { replica, .. } => self.tell(now, Input::IntentResult { replica, result }),
+            Effect::RecordIntent { replica, .. } => self.tell(now.time, Input::IntentResult { replica, result }),
             Effect::Restart { replica, .. } => {
                 let index = replica.index as usize;
-                self.count_restart(index, turn, now);
-                self.reopen(index, Opening::Restart(now));
+                self.count_restart(index, now);
+                self.open(now, index, Opening::Restart(now.time));
                 restarted.push(index);
-                self.tell(now, Input::RestartResult { replica, result });
+                self.tell(now.time, Input::RestartResult { replica, result });
             }
-            Effect::Record(_) | Effect::Published { .. } | Effect::Took { .. } => {}
+            Effect::Record(transition) => self.observer.decided(now, &transition),
+            Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }
 
-    fn answer(&self, attempt: AttemptId) -> Outcome {
-        let condition = self.replicas[attempt.replica.index as usize].condition;
-        let yes = self.endpoints[attempt.rule].is_some_and(|endpoint| endpoint.says_yes(condition, self.stores));
-        let class = match condition.state() {
-            _ if yes => OutcomeClass::Passed,
-            TrueState::Stuck | TrueState::Silent => OutcomeClass::NoResponse,
-            TrueState::Stopped => OutcomeClass::Refused,
-            TrueState::Starting
-            | TrueState::Warming
-            | TrueState::DependencyLost
-            | TrueState::HalfDown
-            | TrueState::Healthy => OutcomeClass::BadStatus { status: 503 },
-        };
-        Outcome { class, took: Span::ZERO }
+    fn attempt(&mut self, attempt: AttemptId, now: Moment) {
+        let (replica, rule) = (attempt.replica.index as usize, attempt.rule);
+        let Some(endpoint) = self.endpoints[rule] else { return };
+        let condition = self.members[replica].condition;
+        let class = answer(endpoint, condition, self.stores);
+        self.run.attempts[rule] += 1;
+        self.observer.attempted(now, &Attempt { replica, rule, endpoint, outcome: class, condition });
+        let outcome = Outcome { class, took: Span::ZERO };
+        self.tell(now.time, Input::AttemptFinished { attempt, outcome });
     }
 
-    fn count_restart(&mut self, replica: usize, turn: u32, now: Time) {
-        let opening = self.replicas[replica].opening;
-        let since = |at: Time| u32::try_from(now.since(at).as_nanos() / self.scenario.turn().as_nanos()).ok();
+    fn count_restart(&mut self, replica: usize, now: Moment) {
+        let opening = self.processes[replica].opening;
+        let turns_since =
+            |at: Time| u32::try_from(now.time.since(at).as_nanos() / self.scenario.turn().as_nanos()).ok();
         self.run.restarts.push(Restart {
             replica,
-            turn,
-            state: self.replicas[replica].condition.state(),
-            since_stuck: self.scenario.stuck_since(replica, opening, now).and_then(since),
+            turn: now.turn,
+            state: self.members[replica].condition.state(),
+            since_stuck: self.scenario.stuck_since(replica, opening, now.time).and_then(turns_since),
         });
     }
 
-    fn reopen(&mut self, replica: usize, opening: Opening) {
-        let replica = &mut self.replicas[replica];
-        replica.opening = opening;
-        replica.incarnation.0 += 1;
-        if replica.gate != GateSeen::Ungated {
-            replica.gate = GateSeen::Set(Gate::Closed);
+    fn set_gate(&mut self, replica: usize, gate: Gate, now: Moment) {
+        let Member { condition, standing } = &mut self.members[replica];
+        if (*standing, gate) == (Standing::In, Gate::Closed) {
+            self.run.ejections.push(Ejection { replica, turn: now.turn, condition: *condition });
         }
+        *standing = match gate {
+            Gate::Open => Standing::In,
+            Gate::Closed => Standing::Out,
+        };
     }
 
-    fn serve(&mut self, turn: u32) {
+    fn open(&mut self, now: Moment, replica: usize, opening: Opening) {
+        let process = &mut self.processes[replica];
+        process.opening = opening;
+        process.incarnation.0 += 1;
+        self.members[replica].standing = if self.is_gated() { Standing::Out } else { Standing::In };
+        self.observer.opened(now, replica, opening);
+    }
+
+    fn serve(&mut self, now: Moment) {
         self.pool.clear();
-        let members = self.replicas.iter().filter(|replica| replica.gate != GateSeen::Set(Gate::Closed));
-        self.pool.extend(members.map(|replica| replica.condition.state()));
-        let traffic = traffic::send(self.scenario.requests(turn).plain, &self.pool);
-        let healthy = self.replicas.iter().filter(|replica| replica.condition == Condition::HEALTHY).count();
+        let (mut out, mut healthy, mut can_read) = (0, 0, false);
+        for Member { condition, standing } in &self.members {
+            match standing {
+                Standing::Absent => continue,
+                Standing::Out => out += 1,
+                Standing::In => self.pool.push(*condition),
+            }
+            healthy += u64::from(*condition == Condition::HEALTHY);
+            can_read |= condition.can_read();
+        }
+        let traffic = self.round_robin.send(self.scenario.requests(now.turn), &self.pool, self.stores, can_read);
         self.run.turns += 1;
-        self.run.serving += healthy as u64;
-        self.run.errors.push(traffic.errors);
-        self.run.early_errors += u64::from(traffic.early_errors);
+        self.run.out_of_pool += out;
+        self.run.serving += healthy;
+        self.run.errors.push(u32::try_from(traffic.errors()).unwrap_or(u32::MAX));
+        self.run.traffic.add(&traffic);
+        self.observer.passed(now, &Turn { replicas: &self.members, stores: self.stores, traffic: &traffic });
     }
 
     fn condition(&self, replica: usize, now: Time) -> Condition {
-        self.scenario.condition(replica, self.replicas[replica].opening, now)
+        self.scenario.condition(replica, self.processes[replica].opening, now)
+    }
+
+    fn is_gated(&self) -> bool {
+        self.policy.rules.readiness.is_some()
+    }
+
+    /// Shows the engine who owns the replicas: whoever wants as many as have joined.
+    fn show_owner(&mut self, now: Time) {
+        let joined = self.members.iter().filter(|member| member.standing != Standing::Absent).count();
+        let desired = u32::try_from(joined).unwrap_or(u32::MAX);
+        let seen = Owner { kind: OwnerKind::Recreates, desired, first: 0 };
+        self.tell(now, Input::OwnerSeen { owner: OWNER, seen });
     }
 
     /// Shows the engine a replica as it is.
     fn show(&mut self, now: Time, index: usize, remembered: Option<Remembered>) {
         let number = u32::try_from(index).unwrap_or(u32::MAX);
-        let replica = &self.replicas[index];
+        let is_in = self.members[index].standing == Standing::In;
+        let gate = if is_in { Gate::Open } else { Gate::Closed };
         let state = ContainerState::Running { since: now };
-        let target = Target::Container(Container { incarnation: replica.incarnation, state, remembered });
+        let incarnation = self.processes[index].incarnation;
+        let target = Target::Container(Container { incarnation, state, remembered });
         let mut targets = PerRule::default();
         for kind in RuleKind::ALL {
             targets[kind] = self.policy.rule(kind).map(|_| target);
@@ -223,8 +263,8 @@ impl<'a> World<'a> {
             place: Place::Fixed(Slot::Ordinal(number)),
             node: None,
             lifecycle: Lifecycle::Live,
-            ready: if replica.gate == GateSeen::Set(Gate::Closed) { Readiness::NotReady } else { Readiness::Ready },
-            gate: replica.gate,
+            ready: if is_in { Readiness::Ready } else { Readiness::NotReady },
+            gate: if self.is_gated() { GateSeen::Set(gate) } else { GateSeen::Ungated },
             targets,
             spread: u64::from(number),
             created: Time::ZERO,
@@ -235,5 +275,19 @@ impl<'a> World<'a> {
 
     fn tell(&mut self, now: Time, input: Input) {
         self.engine.handle(now, input);
+    }
+}
+
+/// What an endpoint answers, as a prober would put it.
+fn answer(endpoint: Endpoint, condition: Condition, stores: Stores) -> OutcomeClass {
+    match condition.state() {
+        _ if endpoint.says_yes(condition, stores) => OutcomeClass::Passed,
+        TrueState::Stopped => OutcomeClass::Refused,
+        TrueState::Stuck | TrueState::Silent => OutcomeClass::NoResponse,
+        TrueState::Starting
+        | TrueState::Warming
+        | TrueState::DependencyLost
+        | TrueState::HalfDown
+        | TrueState::Healthy => OutcomeClass::BadStatus { status: 503 },
     }
 }

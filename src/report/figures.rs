@@ -155,7 +155,7 @@ impl From<&model::Run> for Figures {
             })
             .collect();
         let traffic = Traffic {
-            early_errors: run.early_errors,
+            early_errors: run.traffic.early_errors,
             total_errors: run.total_errors(),
             truly_serving: run.truly_serving(),
         };

@@ -30,7 +30,7 @@ pub use file::{
     Fault, Kinds, Lasting, Nonsense, RandomFault, Reopening, Replicas, RequestsPerTurn, ScenarioFile, Startup, Stopped,
     Stuck,
 };
-pub use network::{InvalidResolve, Propagation, Registry, Resolve, Rotation};
+pub use network::{Propagation, Registry, Rotation};
 pub use replica::Leave;
 pub use request::{Fate, PerKind, RequestKind};
 pub use speed::{NotASpeed, Speed};
@@ -38,6 +38,7 @@ pub use stores::{Store, Stores};
 pub use truth::{Opening, Stop};
 
 use crate::engine::{Span, Time};
+use crate::registry::Resolve;
 use random::Chance;
 use replica::Replica;
 use timeline::Timeline;
@@ -61,7 +62,7 @@ pub struct Scenario {
     replicas: Vec<Replica>,
     stores: Timeline<Stores>,
     registry: Option<Registry>,
-    resolve: Resolve,
+    resolve: Resolve<NonZeroU32>,
     consumers: NonZeroU32,
     propagation: Option<Propagation>,
     startup_jitter: u32,
@@ -115,8 +116,8 @@ impl Scenario {
         self.registry
     }
 
-    /// How those who send requests find the replicas; not by a registry that there is not.
-    pub const fn resolve(&self) -> Resolve {
+    /// How those who send requests find the replicas, with ages in turns; not by a registry that there is not.
+    pub const fn resolve(&self) -> Resolve<NonZeroU32> {
         self.resolve
     }
 

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::fault::Checked;
 use super::fleet::find;
 use super::{RandomFault, ScenarioFile};
+use crate::registry::Resolve;
 use crate::scenario::random::Chance;
 use crate::scenario::replica::Replica;
 use crate::scenario::timeline::Timeline;
-use crate::scenario::{MAX_TURNS, PerKind, RequestKind, Resolve, Scenario};
+use crate::scenario::{MAX_TURNS, PerKind, RequestKind, Scenario, Stores};
 
 /// A field that makes no sense, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +28,7 @@ impl ScenarioFile {
         let mut replicas = self.replicas.check(turns)?;
         self.reopen(&mut replicas, turns)?;
         let stores = self.hit(&mut replicas, turns)?;
-        if let (Resolve::Registry { .. }, None) = (self.resolve, self.registry) {
+        if self.resolve != Resolve::Static && self.registry.is_none() {
             return Err(Nonsense::new("resolve", "asks a registry, but the scenario has none: add registry"));
         }
         let scenario = Scenario {
@@ -94,7 +95,7 @@ impl ScenarioFile {
         Ok(())
     }
 
-    fn hit(&self, replicas: &mut [Replica], turns: Turns) -> Result<Timeline<crate::scenario::Stores>, Nonsense> {
+    fn hit(&self, replicas: &mut [Replica], turns: Turns) -> Result<Timeline<Stores>, Nonsense> {
         let (mut of_replicas, mut of_stores, mut outages) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
         for (index, fault) in self.faults.iter().enumerate() {
             let item = format!("faults[{index}]");

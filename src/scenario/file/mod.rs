@@ -13,10 +13,11 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::network::{Propagation, Registry, Resolve};
-use super::{Rotation, Scenario};
+use super::Scenario;
+use super::network::{Propagation, Registry, Rotation};
 use crate::api::Duration;
 use crate::api::yaml::{self, YamlError};
+use crate::registry::Resolve;
 
 pub use check::Nonsense;
 pub use fault::{Fault, Lasting, RandomFault, Stopped, Stuck};
@@ -56,7 +57,8 @@ pub struct ScenarioFile {
     pub registry: Option<Registry>,
     /// How those who send requests find the replicas: `static`, `registry`, or `registry,cache=N` with N turns.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub resolve: Resolve,
+    #[schemars(with = "String", regex(pattern = "^(static|registry(,cache=0*[1-9][0-9]*)?)$"))]
+    pub resolve: Resolve<NonZeroU32>,
     /// How many services find the replicas so, each with a configuration of its own; at least one.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub consumers: NonZeroU32,

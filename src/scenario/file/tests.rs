@@ -85,7 +85,7 @@ fn everything_that_a_scenario_may_say_is_taken() {
         scenario.stops(2).collect::<Vec<_>>(),
         [Stop { from: turn(&scenario, 80), until: None, leave: Leave::Abrupt }]
     );
-    assert_eq!(scenario.resolve().to_string(), "registry,cache=80");
+    assert_eq!(scenario.resolve(), Resolve::Cached(NonZeroU32::new(80).unwrap()));
     assert_eq!((scenario.rotation(), scenario.propagation()), (Rotation::Continuous, Some(Propagation::L7)));
     assert_eq!(scenario.consumers().get(), 4);
 }
