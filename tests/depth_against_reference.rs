@@ -114,7 +114,7 @@ fn naive(case: &Case) -> Figures {
                 other => panic!("{other}"),
             }
         };
-        if (turn - case.first_turn) % case.interval == 0 {
+        if (turn - case.first_turn).is_multiple_of(case.interval) {
             for k in 0..replicas {
                 figures.checks += 1;
                 if says_yes(k) {
