@@ -4,6 +4,7 @@
 //! answered from the true condition; the engine's decisions, carried out at once; traffic. A restarted container begins
 //! an instant after the turn's decisions, so that nothing asks it in the turn it was restarted in.
 
+pub mod discovery;
 mod endpoints;
 mod observer;
 pub mod propagation;

@@ -1,6 +1,6 @@
 //! Connections that outlive an ejection.
 
-use std::num::NonZeroU64;
+use std::num::NonZeroU32;
 
 use super::{Edge, Pool, Timeline};
 use crate::engine::{Span, Time};
@@ -8,10 +8,10 @@ use crate::engine::{Span, Time};
 /// Connections that are opened to a replica in the pool at a steady pace, and stay open for a while.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
-    /// Nanoseconds from one opening to the next, counted from the beginning.
-    pub every_nanos: NonZeroU64,
+    /// So many are opened, the first at the beginning.
+    pub per_second: NonZeroU32,
     /// How long each stays open.
-    pub lasting: Span,
+    pub last: Span,
 }
 
 /// What an ejection leaves behind.
@@ -30,15 +30,19 @@ impl Connections {
     /// very instant of the ejection just missed it.
     pub fn left_by(self, pool: &Timeline<Pool>) -> Option<Leftover> {
         let (ejected, Pool::Out) = *pool.transitions().last()? else { return None };
-        let opened = (0u64..)
-            .map(|n| Time::from_nanos(n.saturating_mul(self.every_nanos.get())))
-            .take_while(|opened| *opened <= ejected)
-            .filter(|opened| pool.at(*opened, Edge::Missed) == Pool::In && *opened + self.lasting > ejected);
+        let opened = (0u64..).map(|n| self.opening(n)).take_while(|opened| *opened <= ejected);
         let (mut open, mut last_ends) = (0, ejected);
-        for opened in opened {
-            open += 1;
-            last_ends = opened + self.lasting;
+        for opened in opened.filter(|opened| pool.at(*opened, Edge::Missed) == Pool::In) {
+            if opened + self.last > ejected {
+                open += 1;
+                last_ends = opened + self.last;
+            }
         }
         Some(Leftover { ejected, open, last_ends })
+    }
+
+    fn opening(self, n: u64) -> Time {
+        let nanos = u128::from(n) * 1_000_000_000 / u128::from(self.per_second.get());
+        Time::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 }

@@ -1,6 +1,6 @@
 //! A device with phases of its own, run through what happens to a replica.
 
-use super::{Check, Edge, Move, Profile, Timeline};
+use super::{Check, Edge, Forwarder, Move, Profile, Timeline};
 use crate::engine::{Span, Time};
 
 /// A device that checks a replica and sends it traffic by its own results.
@@ -94,33 +94,21 @@ impl Device {
     /// everything else when it is read.
     pub fn forward(&self, first: Pool, standing: &Timeline<Standing>, until: Time) -> Timeline<Pool> {
         let mut pool = Timeline::new(first);
-        let Some(reads) = self.profile.reads() else { return pool };
-        let mut preparing = standing
-            .transitions()
-            .iter()
-            .filter_map(|(at, state)| (*state == Standing::Preparing && *at <= until).then_some(*at))
-            .peekable();
-        let mut regular = instants(self.phases.reads, reads.every(), until).peekable();
-        let mut again = None;
-        while let Some(now) = again.into_iter().chain(regular.peek().copied()).min().filter(|now| *now <= until) {
-            regular.next_if_eq(&now);
-            let is_read_again = again.take_if(|again| *again == now).is_some();
-            while let Some(at) = preparing.next_if(|at| self.edge.sees(*at, now)) {
-                pool.set(at, Pool::Out);
-                again = None;
-            }
-            match standing.at(now, self.edge) {
-                Standing::Passing => pool.set(now, Pool::In),
-                Standing::Failing | Standing::Preparing if is_read_again || pool.latest() == Pool::Out => {
-                    pool.set(now, Pool::Out);
-                }
-                Standing::Failing | Standing::Preparing => {
-                    again.get_or_insert(now + reads.again(Move::Eject));
-                }
+        let mut forwarder = Forwarder::new(self.profile, Time::ZERO + self.phases.reads, first);
+        let preparing = standing.transitions().iter().filter(|(_, state)| *state == Standing::Preparing);
+        let mut preparing = preparing.map(|(at, _)| *at).take_while(|at| *at <= until).peekable();
+        loop {
+            let read = forwarder.next_read().filter(|now| *now <= until);
+            if let Some(at) = preparing.next_if(|at| read.is_none_or(|now| self.edge.sees(*at, now))) {
+                forwarder.prepare();
+                pool.set(at, forwarder.pool());
+            } else if let Some(now) = read {
+                forwarder.read(standing.at(now, self.edge));
+                pool.set(now, forwarder.pool());
+            } else {
+                return pool;
             }
         }
-        preparing.for_each(|at| pool.set(at, Pool::Out));
-        pool
     }
 }
 

@@ -13,6 +13,7 @@
 pub mod closed_form;
 mod connections;
 mod device;
+mod forwarder;
 mod profile;
 pub mod simulated;
 #[cfg(test)]
@@ -21,6 +22,7 @@ mod timeline;
 
 pub use connections::{Connections, Leftover};
 pub use device::{Device, Health, Phases, Pool, Standing};
+pub use forwarder::Forwarder;
 pub use profile::{Check, Move, Profile, Reads};
 pub use timeline::{Edge, Timeline};
 

@@ -4,7 +4,9 @@
 //! Between two of them nothing happens but that a delay grows with its phase, so the ends of these pieces hold worst
 //! and mean.
 
-use super::{Check, Delay, Delays, Device, Edge, Health, Move, Phases, Pool, Profile, Standing, Timeline};
+use super::{
+    Check, Connections, Delay, Delays, Device, Edge, Health, Leftover, Move, Phases, Pool, Profile, Standing, Timeline,
+};
 use crate::engine::{Span, Time};
 
 /// The delays of a move.
@@ -53,6 +55,16 @@ pub fn disagreement_of_spread(check: Check, profile: Profile, to: Move, devices:
     longest_disagreement(&trials.iter().collect::<Vec<_>>())
 }
 
+/// What the latest ejection leaves open, over all phases, with times that count from the fault; `None` if there is none.
+pub fn latest_leftover(check: Check, profile: Profile, connections: Connections) -> Option<Leftover> {
+    let trials = devices_of_all_phases(check, profile);
+    let latest =
+        trials.map(|device| Trial::after(connections.last, device, Move::Eject)).max_by_key(Trial::until_read)?;
+    let left = connections.left_by(&latest.pool)?;
+    let since_fault = |time: Time| Time::ZERO + time.since(latest.happened);
+    Some(Leftover { ejected: since_fault(left.ejected), last_ends: since_fault(left.last_ends), ..left })
+}
+
 /// What one device makes of one thing that happens to a replica.
 struct Trial {
     happened: Time,
@@ -64,22 +76,34 @@ struct Trial {
 impl Trial {
     /// A replica in the pool becomes bad, or a bad one out of it becomes good.
     fn of(device: Device, to: Move) -> Self {
+        Self::after(Span::ZERO, device, to)
+    }
+
+    /// The same after a quiet time of at least `quiet`.
+    fn after(quiet: Span, device: Device, to: Move) -> Self {
         let (standing, pool, before, after) = match to {
             Move::Eject => (Standing::Passing, Pool::In, Health::Good, Health::Bad),
             Move::Admit => (Standing::Failing, Pool::Out, Health::Bad, Health::Good),
         };
-        let health = Timeline::new(before).then(Self::happens(device), after);
-        Self::run(device, standing, pool, &health, &[])
+        let happened = Self::happens(quiet, device);
+        let health = Timeline::new(before).then(happened, after);
+        Self::run(device, standing, pool, happened, &health, &[])
     }
 
     /// The profile of a good replica in the pool is changed.
     fn preparing(device: Device) -> Self {
-        let health = Timeline::new(Health::Good);
-        Self::run(device, Standing::Passing, Pool::In, &health, &[Self::happens(device)])
+        let happened = Self::happens(Span::ZERO, device);
+        Self::run(device, Standing::Passing, Pool::In, happened, &Timeline::new(Health::Good), &[happened])
     }
 
-    fn run(device: Device, standing: Standing, pool: Pool, health: &Timeline<Health>, assigned: &[Time]) -> Self {
-        let happened = Self::happens(device);
+    fn run(
+        device: Device,
+        standing: Standing,
+        pool: Pool,
+        happened: Time,
+        health: &Timeline<Health>,
+        assigned: &[Time],
+    ) -> Self {
         let checks = Move::BOTH.map(|to| device.check.needed(to)).into_iter().max().unwrap_or_default();
         let reads = device.profile.reads().map_or(Span::ZERO, |reads| reads.every() + reads.again(Move::Eject));
         let until = happened + device.check.period() * (u64::from(checks) + 1) + reads * 2;
@@ -88,9 +112,10 @@ impl Trial {
         Self { happened, standing, pool, until }
     }
 
-    /// When every device has checked and read before.
-    fn happens(device: Device) -> Time {
-        Time::ZERO + device.check.period() * 2 + device.profile.reads().map_or(Span::ZERO, |reads| reads.every() * 2)
+    /// When every device has checked and read before, at a multiple of both periods' greatest divisor.
+    fn happens(quiet: Span, device: Device) -> Time {
+        let round = device.check.period() * 2 + device.profile.reads().map_or(Span::ZERO, |reads| reads.every() * 2);
+        Time::ZERO + round * (1 + quiet.as_nanos() / round.as_nanos())
     }
 
     fn until_decided(&self) -> Option<Span> {

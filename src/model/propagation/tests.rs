@@ -58,7 +58,7 @@ fn a_changed_profile_empties_the_pool_until_the_first_replica_has_passed() {
 
 #[test]
 fn open_connections_outlive_the_ejection_by_as_long_as_they_last() {
-    let connections = Connections { every_nanos: 100_000_000.try_into().unwrap(), lasting: secs(30.0) };
+    let connections = Connections { per_second: 10.try_into().unwrap(), last: secs(30.0) };
     let ejected = Time::ZERO + secs(50.0);
     let pool = Timeline::new(Pool::In).then(ejected, Pool::Out);
     let left = Leftover { ejected, open: 300, last_ends: ejected + secs(30.0) };
@@ -75,6 +75,15 @@ fn some_profile() -> impl Strategy<Value = Profile> {
         Profile::Read(Reads::new(Span::from_millis(every * 500), Span::from_millis(again * 100)).unwrap())
     });
     prop_oneof![9 => reads, 1 => Just(Profile::Never)]
+}
+
+#[test]
+fn the_last_open_connection_ends_as_long_after_the_latest_ejection_as_connections_last() {
+    let connections = Connections { per_second: 4.try_into().unwrap(), last: secs(60.0) };
+    let left = |profile| simulated::latest_leftover(check(2_000, 3, 1), profile, connections);
+    let ejected = Time::ZERO + secs(6.0 + 9.0);
+    assert_eq!(left(Profile::L4), Some(Leftover { ejected, open: 4 * 60, last_ends: ejected + secs(60.0) }));
+    assert_eq!(left(Profile::NONE), None);
 }
 
 proptest! {
