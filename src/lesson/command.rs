@@ -10,6 +10,8 @@ use kube::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_world::{self, Experiment, Probes};
+use super::discovery::DiscoveryArgs;
+use super::propagation::PropagationArgs;
 use super::settings::{self, Setting, at_speed};
 use super::tables::{self, Comparison};
 use super::{LessonError, NoPlan};
@@ -25,6 +27,10 @@ const IMAGE: &str = concat!("localhost/fake-app:", env!("CARGO_PKG_VERSION"));
 pub enum Command {
     /// Three probes: what each setting of them does to eight replicas in 180 turns
     Replicas(ReplicasArgs),
+    /// A registry, its heartbeats and the window they leave: who goes on sending to a dead replica, and for how long
+    Discovery(DiscoveryArgs),
+    /// When a decision reaches the traffic, by how a load balancer reads results
+    Propagation(PropagationArgs),
 }
 
 /// How the lesson "replicas" is run.
@@ -81,16 +87,17 @@ enum PublishedTable {
 /// What is going to be done; it makes sense.
 #[derive(Debug)]
 pub struct Plan {
-    scenario: Scenario,
     output: Output,
     task: Task,
 }
 
 #[derive(Debug)]
 enum Task {
-    Settings(Vec<Setting>),
-    Sweep,
+    Settings(Scenario, Vec<Setting>),
+    Sweep(Scenario),
     Measure { experiments: Vec<Experiment>, probes: Probes, runs: u32 },
+    Discovery(DiscoveryArgs),
+    Propagation(PropagationArgs),
 }
 
 impl Command {
@@ -98,6 +105,8 @@ impl Command {
     pub fn plan(self) -> Result<Plan, NoPlan> {
         match self {
             Self::Replicas(args) => args.plan(),
+            Self::Discovery(args) => Ok(Plan { output: args.output(), task: Task::Discovery(args) }),
+            Self::Propagation(args) => Ok(Plan { output: args.output(), task: Task::Propagation(args) }),
         }
     }
 }
@@ -108,8 +117,10 @@ impl Plan {
     pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
         let print = |report: Report| report.write(self.output, &mut io::stdout().lock());
         match self.task {
-            Task::Settings(settings) => print(tables::settings(&self.scenario, &settings)?)?,
-            Task::Sweep => print(tables::sweep(&self.scenario)?)?,
+            Task::Settings(scenario, settings) => print(tables::settings(&scenario, &settings)?)?,
+            Task::Sweep(scenario) => print(tables::sweep(&scenario)?)?,
+            Task::Discovery(args) => print(args.report()?)?,
+            Task::Propagation(args) => print(args.report()?)?,
             Task::Measure { experiments, probes, runs } => {
                 let mut rows = Vec::new();
                 let measured = measure(&experiments, probes, runs, stop, &mut rows).await;
@@ -135,13 +146,13 @@ impl ReplicasArgs {
             (World::Model, table) => {
                 self.refuse_what_is_for_the_cluster()?;
                 match table {
-                    Some(PublishedTable::Sweep) => Task::Sweep,
-                    Some(PublishedTable::Settings) | None => Task::Settings(settings),
+                    Some(PublishedTable::Sweep) => Task::Sweep(scenario),
+                    Some(PublishedTable::Settings) | None => Task::Settings(scenario, settings),
                 }
             }
             (World::Cluster, None) => self.measuring(&scenario, settings)?,
         };
-        Ok(Plan { scenario, output: self.output, task })
+        Ok(Plan { output: self.output, task })
     }
 
     fn refuse_what_is_for_the_cluster(&self) -> Result<(), NoPlan> {

@@ -49,6 +49,9 @@ pub enum LessonError {
     /// A policy cannot be run in the model.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The policy of the lesson "propagation" does not say how replicas are checked.
+    #[error("lessons/propagation/policy.yaml: spec.readiness: must be there, it says how replicas are checked")]
+    NoReadiness,
     /// The cluster cannot run a lesson.
     #[error(transparent)]
     Cluster(#[from] ClusterError),

@@ -1,10 +1,12 @@
 //! What came of a run, in any world, and how it is shown: figures, tables and the forms they are printed in.
 
+mod cell;
 mod delivery;
 mod figures;
 mod output;
 mod table;
 
+pub use cell::{Cell, decimals, of_cells};
 pub use delivery::{Delivery, NotDelivered, ignore_closed_pipe};
 pub use figures::{COLUMNS, Difference, Figures, Restart, Traffic};
 pub use output::{Output, Report};

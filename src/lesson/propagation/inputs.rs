@@ -1,0 +1,46 @@
+//! What the lesson counts with, as it stands in its files.
+
+use std::num::NonZeroU32;
+
+use serde::Deserialize;
+
+use crate::api::yaml::{self, YamlError};
+use crate::api::{Duration, ProbePolicy};
+use crate::engine::{Phase, RuleKind, Time};
+use crate::lesson::LessonError;
+use crate::model::propagation::Check;
+
+/// A fleet, the devices that check it, and the connections to it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Traffic {
+    /// How many replicas there are.
+    pub replicas: NonZeroU32,
+    /// So many devices check, each for itself.
+    pub devices: Vec<NonZeroU32>,
+    /// To each replica in the pool.
+    pub connections: Connections,
+}
+
+/// Connections that are opened at a steady pace.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Connections {
+    /// So many are opened.
+    pub per_second: NonZeroU32,
+    /// How long each stays open.
+    pub last: Vec<Duration>,
+}
+
+/// The lesson's traffic.
+pub fn traffic() -> Result<Traffic, YamlError> {
+    yaml::from_str("lessons/propagation/traffic.yaml", include_str!("../../../lessons/propagation/traffic.yaml"))
+}
+
+/// How the lesson's policy checks.
+pub fn check() -> Result<Check, LessonError> {
+    let text = include_str!("../../../lessons/propagation/policy.yaml");
+    let policy: ProbePolicy = yaml::from_str("lessons/propagation/policy.yaml", text)?;
+    let policy = policy.spec.parse(1, Phase::Aligned { origin: Time::ZERO })?.policy;
+    policy.rule(RuleKind::Readiness).map(Check::from).ok_or(LessonError::NoReadiness)
+}

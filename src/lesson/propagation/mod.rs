@@ -1,0 +1,7 @@
+//! The lesson "propagation": what lies between a fault and the traffic that follows it.
+
+mod command;
+mod inputs;
+mod tables;
+
+pub use command::PropagationArgs;
