@@ -5,6 +5,7 @@ use super::cluster_world::ClusterError;
 use crate::api::SpecError;
 use crate::api::yaml::YamlError;
 use crate::model::ModelError;
+use crate::report::NotDelivered;
 use crate::scenario::Speed;
 
 /// What was asked for makes no sense; nothing was done.
@@ -19,6 +20,9 @@ pub enum NoPlan {
     /// The sweep is not about the settings.
     #[error("--setting chooses among the settings: leave it out for the table of the sweep")]
     SettingOfSweep,
+    /// Only one table is about the depths.
+    #[error("--setting chooses among the depths: leave it out for this table")]
+    SettingOfTable,
     /// The kubelet counts in whole seconds.
     #[error("--probes kubelet runs at speed 1 only, since the kubelet's periods are whole seconds: leave out --speed")]
     KubeletInAHurry,
@@ -66,6 +70,9 @@ pub enum LessonError {
     /// The table cannot be written.
     #[error("cannot write the table: {0}")]
     Write(#[from] std::io::Error),
+    /// The table cannot be delivered.
+    #[error(transparent)]
+    Delivery(#[from] NotDelivered),
     /// A figure cannot be written as JSON.
     #[error("cannot write the table: {0}")]
     Json(#[from] serde_json::Error),

@@ -1,21 +1,20 @@
-//! The published lessons, run in a world and compared with the model. Their scenarios, settings and tables are in
-//! `lessons/`.
+//! The published lessons, run in a world and compared with the model. The files of each are in `lessons/`.
 //!
 //! ```text
-//! command --plan--> tables          lesson "replicas": the model, in the tables of the lesson
-//!               |-> cluster_world   real pods; what is measured stands beside the model
-//!               |-> discovery       lesson "discovery", in the model
-//!               '-> propagation     lesson "propagation", in the model
+//! lessons --plan--> replicas, depth, discovery, propagation   the model, in the tables of the lesson
+//!                   '-> cluster_world                         real pods; what is measured stands beside the model
 //! ```
+//!
+//! A lesson is a module with a command line, which makes a plan, and a plan, which is run.
 
 pub mod cluster_world;
-mod command;
+mod depth;
 pub mod discovery;
 mod error;
+mod lessons;
 mod propagation;
-mod settings;
-mod tables;
+mod replicas;
 
-pub use command::{Command, Plan};
 pub use error::{LessonError, NoPlan};
-pub use settings::Setting;
+pub use lessons::{Command, Plan};
+pub use replicas::Setting;

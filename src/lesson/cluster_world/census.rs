@@ -152,7 +152,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::lesson::settings;
+    use crate::lesson::replicas::settings;
     use crate::scenario::TrueState;
 
     const START: &str = "2026-03-01T12:00:00Z";

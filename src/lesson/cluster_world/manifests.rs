@@ -182,7 +182,7 @@ fn seconds(duration: Duration) -> i32 {
 mod tests {
     use super::*;
     use crate::lesson::Setting;
-    use crate::lesson::settings::{self, at_speed};
+    use crate::lesson::replicas::settings::{self, at_speed};
 
     fn experiment(probes: Probes, speed: &str) -> Experiment {
         let setting = Setting::PlusStartup;

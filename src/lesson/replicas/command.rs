@@ -1,41 +1,28 @@
-//! The command line.
+//! The command line of the lesson.
 
 use std::io;
 use std::num::NonZeroU32;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::ValueEnum;
 use futures::future::join_all;
 use indicatif::MultiProgress;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use super::cluster_world::{self, Experiment, Probes};
-use super::discovery::DiscoveryArgs;
-use super::propagation::PropagationArgs;
 use super::settings::{self, Setting, at_speed};
 use super::tables::{self, Comparison};
-use super::{LessonError, NoPlan};
 use crate::engine::Phase;
+use crate::lesson::cluster_world::{self, Experiment, Probes};
+use crate::lesson::{LessonError, NoPlan};
 use crate::report::{Figures, Output, Report};
 use crate::scenario::{Scenario, Speed};
 
 /// The image of the fake app that is built from these sources.
 const IMAGE: &str = concat!("localhost/fake-app:", env!("CARGO_PKG_VERSION"));
 
-/// Which lesson.
-#[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Three probes: what each setting of them does to eight replicas in 180 turns
-    Replicas(ReplicasArgs),
-    /// A registry, its heartbeats and the window they leave: who goes on sending to a dead replica, and for how long
-    Discovery(DiscoveryArgs),
-    /// When a decision reaches the traffic, by how a load balancer reads results
-    Propagation(PropagationArgs),
-}
-
 /// How the lesson "replicas" is run.
-#[derive(Debug, Args)]
-pub struct ReplicasArgs {
+#[derive(Debug, clap::Args)]
+pub struct Args {
     /// Where to run it
     #[arg(long, value_enum, default_value_t)]
     world: World,
@@ -96,19 +83,6 @@ enum Task {
     Settings(Scenario, Vec<Setting>),
     Sweep(Scenario),
     Measure { experiments: Vec<Experiment>, probes: Probes, runs: u32 },
-    Discovery(DiscoveryArgs),
-    Propagation(PropagationArgs),
-}
-
-impl Command {
-    /// What is going to be done.
-    pub fn plan(self) -> Result<Plan, NoPlan> {
-        match self {
-            Self::Replicas(args) => args.plan(),
-            Self::Discovery(args) => Ok(Plan { output: args.output(), task: Task::Discovery(args) }),
-            Self::Propagation(args) => Ok(Plan { output: args.output(), task: Task::Propagation(args) }),
-        }
-    }
 }
 
 impl Plan {
@@ -119,8 +93,6 @@ impl Plan {
         match self.task {
             Task::Settings(scenario, settings) => print(tables::settings(&scenario, &settings)?)?,
             Task::Sweep(scenario) => print(tables::sweep(&scenario)?)?,
-            Task::Discovery(args) => print(args.report()?)?,
-            Task::Propagation(args) => print(args.report()?)?,
             Task::Measure { experiments, probes, runs } => {
                 let mut rows = Vec::new();
                 let measured = measure(&experiments, probes, runs, stop, &mut rows).await;
@@ -134,8 +106,9 @@ impl Plan {
     }
 }
 
-impl ReplicasArgs {
-    fn plan(self) -> Result<Plan, NoPlan> {
+impl Args {
+    /// What is going to be done.
+    pub fn plan(self) -> Result<Plan, NoPlan> {
         let scenario = settings::scenario().map_err(LessonError::from)?;
         let settings = self.setting.map_or_else(|| Setting::ALL.to_vec(), |setting| vec![setting]);
         let task = match (self.world, self.table) {

@@ -8,7 +8,7 @@ use crate::engine::{RuleKind, Span};
 use crate::scenario::{Scenario, ScenarioFile, Speed};
 
 /// The text of the scenario that all settings share.
-pub const SCENARIO: &str = include_str!("../../lessons/replicas/scenario.yaml");
+pub const SCENARIO: &str = include_str!("../../../lessons/replicas/scenario.yaml");
 
 /// A setting of the lesson.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -55,10 +55,10 @@ impl Setting {
     /// Its policy, as it stands in its file.
     pub fn policy(self) -> Result<ProbePolicy, YamlError> {
         let text = match self {
-            Self::NoProbes => include_str!("../../lessons/replicas/settings/no-probes.yaml"),
-            Self::OneCombinedProbe => include_str!("../../lessons/replicas/settings/one-combined-probe.yaml"),
-            Self::LivenessReadiness => include_str!("../../lessons/replicas/settings/liveness-readiness.yaml"),
-            Self::PlusStartup => include_str!("../../lessons/replicas/settings/plus-startup.yaml"),
+            Self::NoProbes => include_str!("../../../lessons/replicas/settings/no-probes.yaml"),
+            Self::OneCombinedProbe => include_str!("../../../lessons/replicas/settings/one-combined-probe.yaml"),
+            Self::LivenessReadiness => include_str!("../../../lessons/replicas/settings/liveness-readiness.yaml"),
+            Self::PlusStartup => include_str!("../../../lessons/replicas/settings/plus-startup.yaml"),
         };
         yaml::from_str(&format!("lessons/replicas/settings/{}.yaml", self.name()), text)
     }

@@ -4,10 +4,10 @@ use std::iter;
 
 use serde::Serialize;
 
-use super::LessonError;
 use super::settings::{Setting, describe};
 use crate::api::{Duration, ProbePolicySpec};
 use crate::engine::{Phase, RuleKind, Span, Time};
+use crate::lesson::LessonError;
 use crate::model;
 use crate::report::{COLUMNS, Difference, Figures, Report, Table};
 use crate::scenario::Scenario;

@@ -1,0 +1,66 @@
+//! Which lesson.
+
+use std::io;
+
+use clap::Subcommand;
+use tokio_util::sync::CancellationToken;
+
+use super::discovery::DiscoveryArgs;
+use super::propagation::PropagationArgs;
+use super::{LessonError, NoPlan, depth, replicas};
+use crate::report::{Output, Report};
+
+/// Which lesson.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Three probes: what each setting of them does to eight replicas in 180 turns
+    Replicas(replicas::Args),
+    /// What a health endpoint should ask: five depths of it on three replicas and two shared stores
+    Depth(depth::Args),
+    /// A registry, its heartbeats and the window they leave: who goes on sending to a dead replica, and for how long
+    Discovery(DiscoveryArgs),
+    /// When a decision reaches the traffic, by how a load balancer reads results
+    Propagation(PropagationArgs),
+}
+
+/// What is going to be done; it makes sense.
+#[derive(Debug)]
+pub enum Plan {
+    /// The lesson "replicas".
+    Replicas(replicas::Plan),
+    /// The lesson "depth".
+    Depth(depth::Plan),
+    /// The lesson "discovery".
+    Discovery(DiscoveryArgs),
+    /// The lesson "propagation".
+    Propagation(PropagationArgs),
+}
+
+impl Command {
+    /// What is going to be done.
+    pub fn plan(self) -> Result<Plan, NoPlan> {
+        Ok(match self {
+            Self::Replicas(args) => Plan::Replicas(args.plan()?),
+            Self::Depth(args) => Plan::Depth(args.plan()?),
+            Self::Discovery(args) => Plan::Discovery(args),
+            Self::Propagation(args) => Plan::Propagation(args),
+        })
+    }
+}
+
+impl Plan {
+    /// Does it, and prints the table on standard output; of a lesson that fails or is told to stop, what was measured
+    /// before. Told to stop, it cleans up first.
+    pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
+        match self {
+            Self::Replicas(plan) => plan.run(stop).await,
+            Self::Depth(plan) => plan.run(),
+            Self::Discovery(args) => print(&args.report()?, args.output()),
+            Self::Propagation(args) => print(&args.report()?, args.output()),
+        }
+    }
+}
+
+fn print(report: &Report, output: Output) -> Result<(), LessonError> {
+    Ok(report.write(output, &mut io::stdout().lock())?)
+}
