@@ -8,7 +8,6 @@
 //! executor needs to know to carry an effect out.
 
 mod client;
-mod clock;
 pub mod index;
 mod listing;
 pub mod records;
@@ -18,6 +17,5 @@ mod test_support;
 mod watch;
 
 pub use client::{ClientError, Clients};
-pub use clock::{time, timestamp};
 pub use index::Index;
 pub use watch::{Change, Scope, WatchEvent, WatchKind, watch};

@@ -112,8 +112,8 @@ mod tests {
     use kube::core::response::{StatusCause, StatusDetails};
 
     use super::*;
-    use crate::controller::clock::Clock;
     use crate::engine::Span;
+    use crate::runtime::Clock;
 
     #[tokio::test]
     async fn over_a_broken_connection_a_harmless_request_is_sent_once_more_and_a_refusal_is_final() {

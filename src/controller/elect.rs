@@ -11,10 +11,9 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::clock::Clock;
 use super::lease::{Claim, Election, Record, Tenure, Terms};
-use crate::cluster::timestamp;
 use crate::engine::{Span, Time};
+use crate::runtime::{Clock, timestamp};
 
 /// The name of the lease object.
 pub const LEASE: &str = "probe-policy";

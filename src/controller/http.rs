@@ -12,10 +12,10 @@ use axum::routing::get;
 use axum::{Json, Router};
 use tokio::sync::{mpsc, oneshot};
 
-use super::clock::Clock;
 use super::metrics::Metrics;
 use super::state::State;
 use crate::engine::{Span, Time};
+use crate::runtime::Clock;
 
 /// A question to the loop: what do you believe now?
 pub type Question = oneshot::Sender<State>;

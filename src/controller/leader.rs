@@ -13,7 +13,6 @@ use tokio::task::JoinSet;
 use tracing::{info, warn};
 
 use super::answer::{self, Failure};
-use super::attempts::{Attempts, Ended};
 use super::elect::Permit;
 use super::events::{Announcement, Announcer, Subject};
 use super::gate::{GateCondition, GateWrite};
@@ -21,12 +20,14 @@ use super::metrics::Metrics;
 use super::restart::Restart;
 use super::statuses::Statuses;
 use crate::api::VerdictAnnotation;
+use crate::cluster::Index;
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, Uid};
-use crate::cluster::{Index, timestamp};
 use crate::engine::{
-    Effect, EffectResult, Engine, Gate, GateSeen, Input, PolicyKey, Refusal, ReplicaKey, RuleKind, Time, Transition,
-    TransitionKind, Verdict,
+    AttemptId, Effect, EffectResult, Engine, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal, ReplicaKey,
+    RuleKind, Time, Transition, TransitionKind, Verdict,
 };
+use crate::probe::{Attempts, Ended, Loopback, Target};
+use crate::runtime::timestamp;
 
 /// What the executors need.
 #[derive(Clone)]
@@ -243,7 +244,8 @@ impl Leader {
     fn begin_effect(&mut self, index: &Index, now: Time, effect: Effect) {
         match effect {
             Effect::StartAttempt { attempt, policy, incarnation, deadline } => {
-                self.attempts.start(index, attempt, policy, incarnation, deadline.since(now));
+                let target = target(index, attempt, policy, incarnation);
+                self.attempts.start(target, attempt, policy, deadline.since(now));
             }
             Effect::SetGate { replica, gate, verdict, reason } => {
                 let write = index.pod(replica).map(|pod| {
@@ -356,6 +358,13 @@ async fn announce(tools: Tools, permit: Permit, mut queue: mpsc::Receiver<Announ
         }
     }
     Executed::Announcer
+}
+
+/// Where an attempt goes, if the container is still the one it was decided for.
+fn target(index: &Index, attempt: AttemptId, policy: PolicyKey, incarnation: Incarnation) -> Option<Target> {
+    index.container_id(attempt.replica, incarnation)?;
+    let (address, handler) = index.attempt_target(attempt.replica, policy, attempt.rule)?;
+    Target::of(handler, address, Loopback::Refused)
 }
 
 fn failed(what: &str, pod: Option<&PodRecord>, failure: &Failure) -> EffectResult {

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
 use crate::api::{ProbePolicyStatus, TransitionStatus};
-use crate::cluster::timestamp;
 use crate::engine::{Span, Time, Transition, TransitionId};
+use crate::runtime::timestamp;
 
 /// A bounded list, newest first. It begins with what an earlier controller left in the status.
 #[derive(Debug, Default)]

@@ -8,8 +8,6 @@
 //! Whoever acts holds a [`elect::Permit`] and looks at it immediately before each write.
 
 mod answer;
-mod attempts;
-pub mod clock;
 pub mod elect;
 pub mod events;
 mod findings;

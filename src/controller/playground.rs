@@ -14,12 +14,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::clock::Clock;
 use super::elect::Permit;
 use crate::api::crd;
 use crate::cluster::Clients;
 use crate::cluster::records::PodRecord;
 use crate::engine::{ContainerState, Span};
+use crate::runtime::Clock;
 
 /// How long a test waits for an answer.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(10);

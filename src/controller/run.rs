@@ -13,7 +13,6 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use super::clock::Clock;
 use super::elect::{Candidate, Leadership};
 use super::http::{self, Endpoints, Pulse, Question};
 use super::leader::{Finished, Leader, Tools};
@@ -23,6 +22,7 @@ use super::state::State;
 use crate::api::CONTROLLER;
 use crate::cluster::{self, Clients, Index, Scope, WatchEvent};
 use crate::engine::{Engine, Span, Time};
+use crate::runtime::Clock;
 
 /// How a controller is to run.
 #[derive(Clone, Debug)]

@@ -6,9 +6,10 @@ use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
 
 use super::elect::Standing;
+use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
-use crate::cluster::{Index, timestamp};
 use crate::engine::{Engine, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time};
+use crate::runtime::timestamp;
 
 /// Everything.
 #[derive(Clone, Debug, Serialize)]

@@ -8,10 +8,11 @@ use crate::api::{
     GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus, SeatStatus, TransitionStatus, conditions,
 };
 use crate::cluster::records::PolicyRecord;
-use crate::cluster::{Index, WatchKind, timestamp};
+use crate::cluster::{Index, WatchKind};
 use crate::engine::{
     GateSeen, Intent, IntentStage, Lifecycle, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport, Time,
 };
+use crate::runtime::timestamp;
 
 /// What is carried over from before: what an earlier controller or the write before this one said.
 #[derive(Clone, Copy, Debug)]

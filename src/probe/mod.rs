@@ -1,8 +1,9 @@
 //! The attempts themselves: one question to one address, one outcome, within one deadline.
 //!
 //! One file per kind. An attempt owns no task and no timer while it is not in flight, and at most one small
-//! buffer while it is, whatever the other side does.
+//! buffer while it is, whatever the other side does. [`Attempts`] are those in flight.
 
+mod attempts;
 mod connect;
 mod http;
 mod target;
@@ -14,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::engine::{Outcome, OutcomeClass, Span};
 
+pub use attempts::{Attempts, Ended};
 pub use http::{HttpGet, InvalidHttpGet, MAX_BODY, MAX_HEAD};
 pub use target::{Loopback, RefusedAddress, Target};
 

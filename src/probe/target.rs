@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::Ask;
+use super::{Ask, HttpGet};
+use crate::api::Handler;
 
 /// What to ask and where. That it exists proves that the address may be contacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +39,16 @@ impl Target {
             Some(kind) => Err(RefusedAddress { address, kind }),
             None => Ok(Self { address, ask }),
         }
+    }
+
+    /// What a rule's handler asks at `address`; `None`, with a line in the log, if that cannot be asked.
+    pub fn of(handler: &Handler, address: SocketAddr, loopback: Loopback) -> Option<Self> {
+        let ask = match handler {
+            Handler::Http { path, .. } => HttpGet::new(path, None).map(Ask::Http).map_err(|error| error.to_string()),
+            Handler::Tcp { .. } => Ok(Ask::Tcp),
+        };
+        let target = ask.and_then(|ask| Self::new(address, ask, loopback).map_err(|error| error.to_string()));
+        target.inspect_err(|error| tracing::debug!(%error, "an attempt cannot be made")).ok()
     }
 
     /// Where it goes.

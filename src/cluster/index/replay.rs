@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use super::Index;
 use crate::api::{SeatName, SeatStatus};
 use crate::cluster::records::Uid;
-use crate::cluster::time;
 use crate::engine::{Input, Intent, IntentStage, Lifecycle, PerRule, PolicyKey, ReplicaKey, SeatKey, SeatMemory, Slot};
+use crate::runtime::time;
 
 impl Index {
     /// Everything an engine that knows nothing must hear, ending with [`Input::Synced`]. Ask once [`Index::is_synced`].

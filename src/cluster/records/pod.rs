@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1 as core;
 
 use super::{ObjectName, OwnerRef, ResourceVersion, Uid};
 use crate::api::{GATE, VERDICT, VerdictAnnotation};
-use crate::cluster::time;
 use crate::engine::{ContainerState, Gate, GateSeen, Lifecycle, Readiness, Time};
+use crate::runtime::time;
 
 /// A pod.
 #[derive(Clone, Debug, PartialEq, Eq)]

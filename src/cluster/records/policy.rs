@@ -2,8 +2,8 @@ use kube::core::{DeserializeGuard, ObjectMeta};
 
 use super::{ObjectName, ResourceVersion, Uid};
 use crate::api::{ParsedPolicy, ProbePolicy, ProbePolicyStatus, Selector, aligned_to};
-use crate::cluster::time;
 use crate::engine::{Phase, Time};
+use crate::runtime::time;
 
 /// A `ProbePolicy` object.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,10 +6,8 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::api::Handler;
-use crate::cluster::Index;
-use crate::engine::{AttemptId, Incarnation, Outcome, OutcomeClass, PolicyKey, Span};
-use crate::probe::{self, Ask, HttpGet, Loopback, Target};
+use super::Target;
+use crate::engine::{AttemptId, Outcome, OutcomeClass, PolicyKey, Span};
 
 /// An attempt that ended.
 #[derive(Clone, Copy, Debug)]
@@ -35,20 +33,12 @@ impl Attempts {
         Self { running: JoinSet::new(), slots: Arc::new(Semaphore::new(limit.get().into())) }
     }
 
-    /// Begins an attempt that takes at most `timeout`. What cannot be asked at all ends at once, as our own fault.
-    pub fn start(
-        &mut self,
-        index: &Index,
-        attempt: AttemptId,
-        policy: PolicyKey,
-        incarnation: Incarnation,
-        timeout: Span,
-    ) {
-        let target = target(index, attempt, policy, incarnation);
+    /// Begins an attempt that takes at most `timeout`. Without a target it ends at once, as our own fault.
+    pub fn start(&mut self, target: Option<Target>, attempt: AttemptId, policy: PolicyKey, timeout: Span) {
         let slots = Arc::clone(&self.slots);
         self.running.spawn(async move {
             let outcome = match (target, slots.acquire().await) {
-                (Some(target), Ok(_slot)) => probe::attempt(&target, timeout).await,
+                (Some(target), Ok(_slot)) => super::attempt(&target, timeout).await,
                 (None, _) | (_, Err(_)) => Outcome { class: OutcomeClass::ProberError, took: Span::ZERO },
             };
             Ended { attempt, policy, outcome }
@@ -75,16 +65,4 @@ impl Attempts {
             }
         }
     }
-}
-
-/// Where the attempt goes, if the container is still the one it was decided for.
-fn target(index: &Index, attempt: AttemptId, policy: PolicyKey, incarnation: Incarnation) -> Option<Target> {
-    index.container_id(attempt.replica, incarnation)?;
-    let (address, handler) = index.attempt_target(attempt.replica, policy, attempt.rule)?;
-    let ask = match handler {
-        Handler::Http { path, .. } => HttpGet::new(path, None).map(Ask::Http).map_err(|error| error.to_string()),
-        Handler::Tcp { .. } => Ok(Ask::Tcp),
-    };
-    let target = ask.and_then(|ask| Target::new(address, ask, Loopback::Refused).map_err(|error| error.to_string()));
-    target.inspect_err(|error| tracing::debug!(%error, "an attempt cannot be made")).ok()
 }

@@ -1,0 +1,7 @@
+//! What every running process needs: its clock, and how it is told to end.
+
+mod clock;
+mod stop;
+
+pub use clock::{Clock, time, timestamp};
+pub use stop::stop_on_signal;
