@@ -6,6 +6,7 @@
 
 mod clock;
 mod command;
+mod leash;
 pub mod load;
 mod script;
 mod serve;

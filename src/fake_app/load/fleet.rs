@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 /// The pods that are there, each address once, in the natural order of the pods' names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Fleet {
+pub struct Fleet {
     members: Vec<Member>,
 }
 
 /// A pod's address.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Member {
+pub struct Member {
     /// The pod's name.
     pub pod: String,
     /// Host and port.

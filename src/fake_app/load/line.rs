@@ -1,6 +1,7 @@
 //! What the load writes: one JSON object a line.
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 use k8s_openapi::jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,16 @@ pub enum Line {
     Truth(TruthLine),
     /// What it all came to.
     Summary(Summary),
+}
+
+impl Line {
+    /// Writes it, at once.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut text = serde_json::to_vec(self)?;
+        text.push(b'\n');
+        out.write_all(&text)?;
+        out.flush()
+    }
 }
 
 /// What happened to a request.

@@ -9,18 +9,19 @@ mod send;
 mod slices;
 mod tally;
 
-use std::io::{self, Write};
+use std::io;
 use std::sync::mpsc;
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
+pub use fleet::{Fleet, Member};
 pub use line::{Line, Outcome, Outlived, RequestLine, Summary, TruthLine};
-pub use plan::Plan;
+pub use plan::{Plan, Rate};
 
-use self::fleet::Fleet;
 use self::send::Sending;
-use self::tally::{Tally, write_line};
+use self::tally::Tally;
 
 /// What is sent, and how.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ pub struct Load {
 }
 
 /// Where the replicas are known from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Source {
     /// The EndpointSlices of a Service.
     Service {
@@ -47,6 +48,8 @@ pub enum Source {
     },
     /// Addresses that never change.
     Static(Vec<String>),
+    /// Whatever somebody else believes at the moment.
+    Followed(watch::Receiver<Fleet>),
 }
 
 /// Where requests go.
@@ -81,20 +84,31 @@ pub enum LoadError {
     Write(#[from] io::Error),
 }
 
-/// Sends the load, writes its [`Line`]s, and ends after the last turn, or early on SIGTERM or SIGINT.
-pub async fn run(load: Load, source: Source, mut out: Box<dyn Write + Send>) -> Result<(), LoadError> {
+/// Sends the load, and ends after the last turn, or early on `stop`. Every [`Line`] goes to `write` as it comes, the
+/// summary, which is also returned, as the last one.
+///
+/// # Errors
+/// If the replicas cannot be found out, or a line cannot be written.
+pub async fn run(
+    load: Load,
+    source: Source,
+    stop: &CancellationToken,
+    mut write: impl FnMut(&Line) -> io::Result<()> + Send + 'static,
+) -> Result<Summary, LoadError> {
     let fleet = match source {
         Source::Service { name, namespace } => slices::follow(&name, namespace.as_deref()).await?,
         Source::Static(addresses) => watch::channel(Fleet::fixed(addresses)).1,
+        Source::Followed(fleet) => fleet,
     };
     let (lines, written) = mpsc::channel();
     // A thread of its own, since a slow reader of the lines must not delay a request.
     let writer = tokio::task::spawn_blocking(move || {
-        let tally = Tally::write(&written, &mut out);
-        (tally, out)
+        let tally = Tally::count(&written, &mut write);
+        (tally, write)
     });
-    let end = Sending::new(load, fleet, lines).send_all().await?;
-    let (tally, mut out) = writer.await.map_err(io::Error::from)?;
-    write_line(&Line::Summary(tally?.summary(end)), &mut out)?;
-    Ok(())
+    let end = Sending::new(load, fleet, lines, stop).send_all().await;
+    let (tally, mut write) = writer.await.map_err(io::Error::from)?;
+    let summary = tally?.summary(end);
+    write(&Line::Summary(summary.clone()))?;
+    Ok(summary)
 }

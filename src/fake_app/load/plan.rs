@@ -1,6 +1,5 @@
 //! When which request is due.
 
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
@@ -19,10 +18,19 @@ pub struct Plan {
     pub turn: Span,
     /// How many turns.
     pub turns: u32,
-    /// Requests a second at speed 1.
-    pub rate: NonZeroU32,
+    /// How many requests at speed 1.
+    pub rate: Rate,
     /// Divides the length of a turn and the time between two requests.
     pub speed: Speed,
+}
+
+/// So many requests in each such stretch of time, evenly spaced from the beginning of the first turn on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many.
+    pub requests: u32,
+    /// In how long; not zero.
+    pub each: Span,
 }
 
 /// A plan whose beginning is fixed.
@@ -62,6 +70,14 @@ impl Plan {
     }
 }
 
+impl Rate {
+    /// When request `i` is due; `None` if there are no requests at all.
+    fn due(self, i: u64) -> Option<Span> {
+        let nanos = (u128::from(i) * u128::from(self.each.as_nanos())).checked_div(self.requests.into())?;
+        u64::try_from(nanos).ok().map(Span::from_nanos)
+    }
+}
+
 impl Timetable {
     /// When the first turn begins.
     pub fn start(&self) -> Timestamp {
@@ -73,7 +89,7 @@ impl Timetable {
         let table = *self;
         let (mut turn, mut n) = (0, 0);
         (0u64..).map_while(move |i| {
-            let nominal = Span::from_nanos(i.saturating_mul(1_000_000_000) / u64::from(table.plan.rate.get()));
+            let nominal = table.plan.rate.due(i)?;
             let due_in = nominal.as_nanos() / table.plan.turn.as_nanos();
             let due_in = u32::try_from(due_in).ok().filter(|turn| *turn < table.plan.turns)?;
             if due_in != turn {
@@ -118,7 +134,8 @@ mod tests {
 
     fn timetable(turn_ms: u64, turns: u32, rate: u32, speed: &str) -> Timetable {
         let turn = Span::from_millis(turn_ms);
-        Plan { start: None, turn, turns, rate: rate.try_into().unwrap(), speed: speed.parse().unwrap() }.timetable()
+        let rate = Rate { requests: rate, each: Span::from_secs(1) };
+        Plan { start: None, turn, turns, rate, speed: speed.parse().unwrap() }.timetable()
     }
 
     fn in_each_turn(table: Timetable) -> Vec<usize> {
@@ -138,6 +155,15 @@ mod tests {
         let table = timetable(1_000, 2, 4, "2");
         let due: Vec<_> = table.requests().map(|due| (due.turn, due.n, table.ms_of(due.at))).collect();
         assert_eq!(due[3..6], [(0, 3, 375.0), (1, 0, 500.0), (1, 1, 625.0)]);
+    }
+
+    #[test]
+    fn a_turn_may_have_any_number_of_requests() {
+        let in_each = |requests| {
+            let rate = Rate { requests, each: Span::from_secs(2) };
+            in_each_turn(Plan { rate, ..timetable(2_000, 3, 1, "1").plan }.timetable())
+        };
+        assert_eq!((in_each(11), in_each(1), in_each(0)), (vec![11; 3], vec![1; 3], vec![0; 3]));
     }
 
     #[test]

@@ -1,10 +1,8 @@
 //! The load while it is sent.
 
-use std::io;
 use std::sync::mpsc;
 
 use futures::future::join_all;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -31,8 +29,8 @@ pub(super) struct Sending {
 }
 
 impl Sending {
-    /// A load on a fleet, whose turns begin by its plan; its lines go to `lines`.
-    pub fn new(load: Load, fleet: watch::Receiver<Fleet>, lines: mpsc::Sender<Line>) -> Self {
+    /// A load on a fleet, whose turns begin by its plan, until `stop`; its lines go to `lines`.
+    pub fn new(load: Load, fleet: watch::Receiver<Fleet>, lines: mpsc::Sender<Line>, stop: &CancellationToken) -> Self {
         Self {
             client: Client::new(load.connections, load.timeout),
             asker: Client::new(Connections::OnePerRequest, load.timeout),
@@ -40,13 +38,12 @@ impl Sending {
             timetable: load.plan.timetable(),
             fleet,
             lines,
-            stop: CancellationToken::new(),
+            stop: stop.child_token(),
         }
     }
 
     /// Sends what is due until nothing is left or it is told to stop, and waits for the last answers.
-    pub async fn send_all(self) -> io::Result<End> {
-        let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    pub async fn send_all(self) -> End {
         let tasks = TaskTracker::new();
         tasks.spawn(self.clone().look_every_turn(tasks.clone()));
         let following = tokio::spawn(follow(self.client.clone(), self.fleet.clone()));
@@ -55,12 +52,7 @@ impl Sending {
         for due in due {
             tokio::select! {
                 () = tokio::time::sleep_until(due.at) => {}
-                _ = terminate.recv() => self.stop.cancel(),
-                _ = interrupt.recv() => self.stop.cancel(),
-                () = self.stop.cancelled() => {}
-            }
-            if self.stop.is_cancelled() {
-                break;
+                () = self.stop.cancelled() => break,
             }
             unsent -= 1;
             tasks.spawn(self.clone().request(due));
@@ -68,7 +60,7 @@ impl Sending {
         tasks.close();
         tasks.wait().await;
         following.abort();
-        Ok(End { start: self.timetable.start(), unsent, outlived: self.client.outlived() })
+        End { start: self.timetable.start(), unsent, outlived: self.client.outlived() }
     }
 
     async fn request(self, due: Due) {
@@ -151,7 +143,7 @@ async fn follow(client: Client, mut fleet: watch::Receiver<Fleet>) {
 mod tests {
     use super::*;
     use crate::engine::Span;
-    use crate::fake_app::load::Plan;
+    use crate::fake_app::load::{Plan, Rate};
     use crate::scenario::Speed;
 
     #[tokio::test]
@@ -160,14 +152,14 @@ mod tests {
             start: None,
             turn: Span::from_millis(1),
             turns: 1,
-            rate: std::num::NonZeroU32::MIN,
+            rate: Rate { requests: 1, each: Span::from_secs(1) },
             speed: Speed::REAL,
         };
         let route = Route::Endpoints;
         let load = Load { plan, route, connections: Connections::KeptOpen, timeout: Span::from_secs(1).into() };
         let (_pool_goes_on_changing, fleet) = watch::channel(Fleet::default());
         let (lines, written) = mpsc::channel();
-        let end = Sending::new(load, fleet, lines).send_all().await.unwrap();
+        let end = Sending::new(load, fleet, lines, &CancellationToken::new()).send_all().await;
         let outcomes: Vec<_> = written
             .try_iter()
             .filter_map(|line| match line {

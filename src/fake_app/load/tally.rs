@@ -1,7 +1,7 @@
-//! Writes the lines and counts what they say.
+//! Passes the lines on and counts what they say.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::sync::mpsc::Receiver;
 
 use k8s_openapi::jiff::Timestamp;
@@ -30,8 +30,8 @@ pub(super) struct End {
 }
 
 impl Tally {
-    /// Writes every line as it comes, until nobody sends any more.
-    pub fn write(lines: &Receiver<Line>, out: &mut dyn Write) -> io::Result<Self> {
+    /// Passes every line on as it comes, until nobody sends any more.
+    pub fn count(lines: &Receiver<Line>, pass_on: &mut dyn FnMut(&Line) -> io::Result<()>) -> io::Result<Self> {
         let mut tally = Self::default();
         for line in lines {
             match &line {
@@ -39,7 +39,7 @@ impl Tally {
                 Line::Truth(line) => tally.truth(line),
                 Line::Summary(_) => {}
             }
-            write_line(&line, out)?;
+            pass_on(&line)?;
         }
         Ok(tally)
     }
@@ -72,12 +72,4 @@ impl Tally {
         self.turns += 1;
         self.healthy += line.healthy as u64;
     }
-}
-
-/// Writes one line, at once.
-pub(super) fn write_line(line: &Line, out: &mut dyn Write) -> io::Result<()> {
-    let mut text = serde_json::to_vec(line)?;
-    text.push(b'\n');
-    out.write_all(&text)?;
-    out.flush()
 }

@@ -1,0 +1,49 @@
+//! The command line.
+
+mod load;
+mod serve;
+
+use std::process::ExitCode;
+
+use load::LoadArgs;
+use serve::ServeArgs;
+
+/// What the program can do.
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    /// Be one replica of a scripted fleet.
+    Serve(ServeArgs),
+    /// Send requests to a fleet at a fixed rate and write down what happens to each.
+    Load(LoadArgs),
+}
+
+/// Why the program ends without having done its work.
+#[derive(Debug)]
+pub enum Failure {
+    /// What it was given makes no sense: nothing was done.
+    Input(anyhow::Error),
+    /// Something went wrong on the way.
+    Run(anyhow::Error),
+}
+
+impl Command {
+    /// Does it.
+    pub async fn run(self) -> Result<(), Failure> {
+        match self {
+            Self::Serve(args) => args.run().await,
+            Self::Load(args) => args.run().await,
+        }
+    }
+}
+
+impl Failure {
+    /// Says so on standard error and gives the exit code: 2 for bad input, else 1.
+    pub fn report(&self) -> ExitCode {
+        let (error, code) = match self {
+            Self::Input(error) => (error, 2),
+            Self::Run(error) => (error, 1),
+        };
+        eprintln!("error: {error:#}");
+        ExitCode::from(code)
+    }
+}
