@@ -11,6 +11,8 @@
 //!   |
 //! report/         what came of a run, in any world: figures, tables, the forms they are printed in
 //!   |
+//! local/          the world of processes on this machine
+//!   |
 //! cluster/        the world of real pods: index, gate, restart, lease, status, events
 //! model/          the world of simulated replicas and traffic
 //! probe/          the attempts themselves: http, tcp
@@ -19,6 +21,7 @@
 //! scenario/       what happens to a fleet: startup times, reopenings, faults; the true state of a replica
 //! api/            the Kubernetes vocabulary: ProbePolicy, its conversion and validation, conditions, YAML
 //! registry/       who is there, by heartbeats, and how a consumer learns it
+//! runtime/        what every running process needs: its clock, and how it is told to end
 //!   |
 //! engine/         pure: no clock, no I/O, no kube, no tokio, no randomness
 //! ```
@@ -31,9 +34,11 @@ pub mod controller;
 pub mod engine;
 pub mod fake_app;
 pub mod lesson;
+pub mod local;
 pub mod model;
 pub mod probe;
 pub mod registry;
 pub mod report;
+pub mod runtime;
 pub mod scenario;
 pub mod tools;

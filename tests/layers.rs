@@ -6,11 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the bottom up. A layer may use those of the rows below its own.
-const ROWS: [&[&str]; 7] = [
+const ROWS: [&[&str]; 8] = [
     &["engine"],
-    &["api", "registry"],
+    &["api", "registry", "runtime"],
     &["scenario"],
     &["probe", "model", "cluster", "fake_app"],
+    &["local"],
     &["report"],
     &["controller"],
     &["lesson", "tools"],

@@ -15,8 +15,8 @@ fn the_published_tables_come_out_byte_for_byte_and_nothing_else() {
 }
 
 #[test]
-fn the_lesson_needs_nothing_but_its_name() {
-    let printed = lesson(&[]).assert().success().get_output().stdout.clone();
+fn in_the_model_each_setting_is_described_before_its_figures() {
+    let printed = lesson(&["--world", "model"]).assert().success().get_output().stdout.clone();
     let printed = String::from_utf8(printed).unwrap();
     assert!(printed.contains("\nplus startup: startup period 5 threshold 6; liveness period 5"), "{printed}");
     assert!(printed.contains("\n| no probes            |        0 |"), "{printed}");
@@ -24,7 +24,7 @@ fn the_lesson_needs_nothing_but_its_name() {
 
 #[test]
 fn a_setting_alone_is_its_row_at_any_speed() {
-    let args = ["--setting", "plus-startup", "--speed", "7", "--output", "json"];
+    let args = ["--world", "model", "--setting", "plus-startup", "--speed", "7", "--output", "json"];
     let printed = lesson(&args).assert().success().get_output().stdout.clone();
     let rows: serde_json::Value = serde_json::from_slice(&printed).unwrap();
     assert_eq!(rows.as_array().unwrap().len(), 1);
@@ -37,9 +37,12 @@ fn what_makes_no_sense_is_refused_before_anything_is_done() {
     for (args, sentence) in [
         (&["--probes", "kubelet"][..], "--probes is for the cluster: add --world cluster, or leave it out"),
         (&["--world", "cluster", "--table", "sweep"], "--table prints a table of the model: leave out --world cluster"),
+        (&["--world", "local", "--table", "settings"], "--table prints a table of the model: leave out --world local"),
+        (&["--world", "model", "--runs", "3"], "--runs is for what is measured"),
         (&["--table", "sweep", "--setting", "no-probes"], "--setting chooses among the settings"),
         (&["--world", "cluster", "--probes", "kubelet", "--speed", "2"], "--probes kubelet runs at speed 1 only"),
         (&["--world", "cluster", "--speed", "500"], "--speed 500 is too fast for the setting one combined probe"),
+        (&["--speed", "500"], "--speed 500 is too fast for the setting one combined probe: spec.liveness.timeout: "),
         (&["--speed", "0"], "a speed is a whole number from 1 to 1000"),
     ] {
         let refused = lesson(args).assert().code(2).get_output().stderr.clone();

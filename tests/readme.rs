@@ -104,7 +104,7 @@ enum Runner {
 
 fn runner(command: &str) -> Runner {
     match command.strip_prefix(PROGRAM) {
-        Some("lesson replicas") => Runner::Here,
+        Some("lesson replicas --world model") => Runner::Here,
         Some(tool) if tool.starts_with("validate ") => Runner::Here,
         Some(tool) if tool.starts_with("release ") => Runner::Cluster,
         None if command.starts_with("kubectl ") => Runner::Cluster,

@@ -11,16 +11,15 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use probe_policy::api;
-use probe_policy::cluster::{Clients, Scope, timestamp};
-use probe_policy::controller::clock::Clock;
+use probe_policy::cluster::{Clients, Scope};
 use probe_policy::controller::lease::Terms;
 use probe_policy::controller::telemetry::{self, LogFormat};
 use probe_policy::controller::{self, Settings, release};
+use probe_policy::fake_app;
 use probe_policy::lesson;
+use probe_policy::runtime::{Clock, stop_on_signal, timestamp};
 use probe_policy::tools::{SimulateArgs, SweepArgs};
-use tokio::runtime::Runtime;
-use tokio::signal::unix::{SignalKind, signal};
-use tokio_util::sync::CancellationToken;
+use tokio::runtime::{self, Runtime};
 
 /// Liveness, startup and readiness decisions with the whole fleet in view.
 #[derive(Parser)]
@@ -49,6 +48,9 @@ enum Command {
     Lesson(lesson::Command),
     /// Run a policy on a scenario in the model
     Simulate(SimulateArgs),
+    /// Be a process of the local world
+    #[command(subcommand, hide = true)]
+    FakeApp(fake_app::Command),
     /// Run every combination of some fields' values on a scenario in the model
     Sweep(SweepArgs),
 }
@@ -105,6 +107,7 @@ fn main() -> ExitCode {
         Command::Lesson(command) => run_lesson(command),
         Command::Simulate(args) => simulate(args),
         Command::Sweep(args) => sweep(args),
+        Command::FakeApp(command) => run_fake_app(command),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -127,7 +130,7 @@ fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
         max_attempts: args.max_attempts,
     };
     Runtime::new()?.block_on(async {
-        let stop = stopped_by_signal()?;
+        let stop = stop_on_signal()?;
         controller::run(Clients::infer().await?, settings, stop).await?;
         Ok(())
     })
@@ -161,7 +164,7 @@ fn run_release(args: ReleaseArgs) -> anyhow::Result<()> {
 
 fn run_lesson(command: lesson::Command) -> anyhow::Result<()> {
     let plan = command.plan().map_err(|error| BadInput(error.to_string()))?;
-    Runtime::new()?.block_on(async { Ok(plan.run(&stopped_by_signal()?).await?) })
+    Runtime::new()?.block_on(async { Ok(plan.run(&stop_on_signal()?).await?) })
 }
 
 fn simulate(args: SimulateArgs) -> anyhow::Result<()> {
@@ -171,24 +174,17 @@ fn simulate(args: SimulateArgs) -> anyhow::Result<()> {
 
 fn sweep(args: SweepArgs) -> anyhow::Result<()> {
     let plan = args.plan().map_err(|error| BadInput(error.to_string()))?;
-    Runtime::new()?.block_on(async { Ok(plan.run(&stopped_by_signal()?).await?) })
+    Runtime::new()?.block_on(async { Ok(plan.run(&stop_on_signal()?).await?) })
+}
+
+fn run_fake_app(command: fake_app::Command) -> anyhow::Result<()> {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(command.run()).map_err(|failure| match failure {
+        fake_app::Failure::Input(error) => BadInput(format!("{error:#}")).into(),
+        fake_app::Failure::Run(error) => error,
+    })
 }
 
 fn scope(namespace: Option<String>) -> Scope {
     namespace.map_or(Scope::Cluster, Scope::Namespace)
-}
-
-fn stopped_by_signal() -> anyhow::Result<CancellationToken> {
-    let stop = CancellationToken::new();
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let stopped = stop.clone();
-    tokio::spawn(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        stopped.cancel();
-    });
-    Ok(stop)
 }

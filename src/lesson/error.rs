@@ -4,6 +4,7 @@ use super::Setting;
 use super::cluster_world::ClusterError;
 use crate::api::SpecError;
 use crate::api::yaml::YamlError;
+use crate::local::LocalError;
 use crate::model::ModelError;
 use crate::report::NotDelivered;
 use crate::scenario::Speed;
@@ -11,12 +12,15 @@ use crate::scenario::Speed;
 /// What was asked for makes no sense; nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum NoPlan {
-    /// Something that the model has no use for.
+    /// Something that only the cluster has a use for.
     #[error("{0} is for the cluster: add --world cluster, or leave it out")]
     OnlyOnCluster(&'static str),
+    /// The model says the same every time.
+    #[error("--runs is for what is measured: leave it out, or run in another world")]
+    NothingToMeasure,
     /// The published tables come from the model.
-    #[error("--table prints a table of the model: leave out --world cluster")]
-    TableOnCluster,
+    #[error("--table prints a table of the model: leave out --world {0}")]
+    TableElsewhere(&'static str),
     /// The sweep is not about the settings.
     #[error("--setting chooses among the settings: leave it out for the table of the sweep")]
     SettingOfSweep,
@@ -33,8 +37,8 @@ pub enum NoPlan {
         speed: Speed,
         /// The first setting that cannot follow.
         setting: &'static str,
-        /// What its policy would be.
-        error: SpecError,
+        /// What is wrong with its policy then.
+        error: String,
     },
     /// A file that is part of the program is broken.
     #[error(transparent)]
@@ -67,6 +71,20 @@ pub enum LessonError {
         /// What went wrong.
         error: Box<ClusterError>,
     },
+    /// A run on processes of this machine went wrong.
+    #[error("setting {}: {error}", setting.title())]
+    LocalRun {
+        /// Which setting.
+        setting: Setting,
+        /// What went wrong.
+        error: Box<LocalError>,
+    },
+    /// The system does not tell which file this program is.
+    #[error("cannot start processes of this program: {0}")]
+    Program(std::io::Error),
+    /// It was told to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// The table cannot be written.
     #[error("cannot write the table: {0}")]
     Write(#[from] std::io::Error),

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! lessons --plan--> replicas, depth, discovery, propagation   the model, in the tables of the lesson
-//!                   '-> cluster_world                         real pods; what is measured stands beside the model
+//!                   |-> replicas::local_world               real processes \ what is measured
+//!                   '-> cluster_world                       real pods      / stands beside the model
 //! ```
 //!
 //! A lesson is a module with a command line, which makes a plan, and a plan, which is run.
@@ -12,6 +13,7 @@ mod depth;
 pub mod discovery;
 mod error;
 mod lessons;
+mod progress;
 mod propagation;
 mod replicas;
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::decimals;
-use crate::model;
-use crate::scenario::TrueState;
+use crate::engine::Time;
+use crate::scenario::{Opening, Scenario, TrueState};
+use crate::{local, model};
 
 /// Restarts of one replica that make a loop.
 const LOOP: usize = 3;
@@ -20,6 +21,19 @@ pub struct Restart {
     pub state: TrueState,
     /// Turns since its latest stuck fault that held, if one did.
     pub since_stuck: Option<f64>,
+}
+
+impl Restart {
+    /// The restart, at a time of the scenario, of a process that was opened so.
+    pub fn new(scenario: &Scenario, replica: usize, opening: Opening, at: Time) -> Self {
+        let turn = scenario.turn().as_secs_f64();
+        let stuck = scenario.stuck_since(replica, opening, at);
+        Self {
+            replica,
+            state: scenario.condition(replica, opening, at).state(),
+            since_stuck: stuck.map(|stuck| at.since(stuck).as_secs_f64() / turn),
+        }
+    }
 }
 
 /// What the requests met.
@@ -159,6 +173,22 @@ impl From<&model::Run> for Figures {
             early_errors: run.traffic.early_errors,
             total_errors: run.total_errors(),
             truly_serving: run.truly_serving(),
+        };
+        Self::new(&restarts, traffic)
+    }
+}
+
+impl From<&local::Run> for Figures {
+    fn from(run: &local::Run) -> Self {
+        let restart =
+            |restart: &local::Restart| Restart::new(&run.scenario, restart.replica, restart.opening, restart.at);
+        let restarts: Vec<_> = run.restarts.iter().map(restart).collect();
+        let turns = run.log.first(run.turns);
+        let healthy: usize = turns.iter().map(|turn| turn.healthy).sum();
+        let traffic = Traffic {
+            early_errors: turns.iter().map(|turn| u64::from(turn.early_errors)).sum(),
+            total_errors: turns.iter().map(|turn| u64::from(turn.errors)).sum(),
+            truly_serving: healthy as f64 / f64::from(run.turns),
         };
         Self::new(&restarts, traffic)
     }

@@ -136,6 +136,13 @@ impl Scenario {
         self.turn * u64::from(self.turns)
     }
 
+    /// The same scenario, over after so many turns if it has more.
+    #[must_use]
+    pub fn first(mut self, turns: NonZeroU32) -> Self {
+        self.turns = self.turns.min(turns.get());
+        self
+    }
+
     /// When a turn begins; the first one for those before it.
     pub fn begin_of(&self, turn: u32) -> Time {
         self.begin(turn.saturating_sub(self.first_turn))

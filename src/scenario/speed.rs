@@ -23,6 +23,9 @@ impl Speed {
     /// As fast as written.
     pub const REAL: Self = Self(1);
 
+    /// Ten times faster than written.
+    pub const TEN: Self = Self(10);
+
     /// The speed as a number.
     pub const fn get(self) -> u64 {
         self.0 as u64

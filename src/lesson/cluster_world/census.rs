@@ -116,13 +116,7 @@ impl<'a> Census<'a> {
 
     fn count(&mut self, replica: usize, opening: Opening, at: Timestamp) {
         let Some(time) = self.time(at).filter(|time| time.since(Time::ZERO) < self.scenario.length()) else { return };
-        let turn = self.scenario.turn().as_secs_f64();
-        let since_stuck = self.scenario.stuck_since(replica, opening, time);
-        self.restarts.push(Restart {
-            replica,
-            state: self.scenario.condition(replica, opening, time).state(),
-            since_stuck: since_stuck.map(|stuck| time.since(stuck).as_secs_f64() / turn),
-        });
+        self.restarts.push(Restart::new(self.scenario, replica, opening, time));
     }
 
     fn time(&self, at: Timestamp) -> Option<Time> {

@@ -7,9 +7,10 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
 use kube::api::LogParams;
 
+use super::ClusterError;
 use super::manifests::LOAD;
-use super::{ClusterError, Progress};
 use crate::fake_app::load::{Line, Summary};
+use crate::lesson::progress::Progress;
 
 /// From a log that broke off to the next try.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -9,7 +9,6 @@ mod lineup;
 mod load;
 mod manifests;
 mod preflight;
-mod progress;
 mod stage;
 mod trial;
 
@@ -20,10 +19,10 @@ use tokio_util::sync::CancellationToken;
 
 pub use error::ClusterError;
 pub use manifests::ManifestError;
-pub use progress::Progress;
 
 use self::stage::Stage;
 use super::Setting;
+use super::progress::Progress;
 use crate::api::ProbePolicy;
 use crate::cluster::Clients;
 use crate::report::Figures;

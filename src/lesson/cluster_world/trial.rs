@@ -16,7 +16,8 @@ use super::census::Census;
 use super::lineup::{Lineup, is_hopeless};
 use super::manifests::{LOAD_FILE, Manifests, REPLICAS_FILE, SCRIPT_FILE};
 use super::stage::Stage;
-use super::{ClusterError, Experiment, Probes, Progress, load};
+use super::{ClusterError, Experiment, Probes, load};
+use crate::lesson::progress::Progress;
 use crate::report::{Figures, Traffic};
 
 /// Everybody is there so long before t = 0.

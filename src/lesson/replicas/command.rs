@@ -9,11 +9,13 @@ use indicatif::MultiProgress;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+use super::local_world::Trial;
 use super::settings::{self, Setting, at_speed};
 use super::tables::{self, Comparison};
 use crate::engine::Phase;
 use crate::lesson::cluster_world::{self, Experiment, Probes};
 use crate::lesson::{LessonError, NoPlan};
+use crate::local::Program;
 use crate::report::{Figures, Output, Report};
 use crate::scenario::{Scenario, Speed};
 
@@ -23,15 +25,16 @@ const IMAGE: &str = concat!("localhost/fake-app:", env!("CARGO_PKG_VERSION"));
 /// How the lesson "replicas" is run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to run it
-    #[arg(long, value_enum, default_value_t)]
-    world: World,
+    /// Where to run it [default: local, with the model beside it; with --table the model]
+    #[arg(long, value_enum)]
+    world: Option<World>,
     /// Run only this setting [default: all, at the same time]
     #[arg(long)]
     setting: Option<Setting>,
     /// Divide every duration of scenario and policy; the model, which has no clock, says the same at any speed
-    #[arg(long, default_value_t = Speed::REAL)]
-    speed: Speed,
+    /// [default: 10 in the local world, 1 on the cluster]
+    #[arg(long)]
+    speed: Option<Speed>,
     /// Who probes, on the cluster [default: own]
     #[arg(long, value_enum)]
     probes: Option<Probes>,
@@ -41,7 +44,7 @@ pub struct Args {
     /// Print a published table, out of the model
     #[arg(long, value_enum)]
     table: Option<PublishedTable>,
-    /// On the cluster, run each setting so often and take the median of each column [default: 1]
+    /// Outside the model, run each setting so often and take the median of each column [default: 1]
     #[arg(long)]
     runs: Option<NonZeroU32>,
     /// On the cluster, begin the names of the namespaces with this [default: lesson]
@@ -53,11 +56,12 @@ pub struct Args {
 }
 
 /// A world that a lesson can be run in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum World {
     /// Simulated replicas in logical time
-    #[default]
     Model,
+    /// Processes on this machine
+    Local,
     /// Pods of the current kubeconfig's cluster
     Cluster,
 }
@@ -82,7 +86,8 @@ pub struct Plan {
 enum Task {
     Settings(Scenario, Vec<Setting>),
     Sweep(Scenario),
-    Measure { experiments: Vec<Experiment>, probes: Probes, runs: u32 },
+    OnProcesses { trials: Vec<Trial>, runs: u32 },
+    OnCluster { experiments: Vec<Experiment>, probes: Probes, runs: u32 },
 }
 
 impl Plan {
@@ -93,13 +98,9 @@ impl Plan {
         match self.task {
             Task::Settings(scenario, settings) => print(tables::settings(&scenario, &settings)?)?,
             Task::Sweep(scenario) => print(tables::sweep(&scenario)?)?,
-            Task::Measure { experiments, probes, runs } => {
-                let mut rows = Vec::new();
-                let measured = measure(&experiments, probes, runs, stop, &mut rows).await;
-                if !rows.is_empty() {
-                    print(tables::comparison(&rows)?)?;
-                }
-                measured?;
+            Task::OnProcesses { trials, runs } => measure_on_processes(&trials, runs, stop).await.print(print)?,
+            Task::OnCluster { experiments, probes, runs } => {
+                measure_on_cluster(&experiments, probes, runs, stop).await.print(print)?;
             }
         }
         Ok(())
@@ -112,26 +113,35 @@ impl Args {
         let scenario = settings::scenario().map_err(LessonError::from)?;
         let settings = self.setting.map_or_else(|| Setting::ALL.to_vec(), |setting| vec![setting]);
         let task = match (self.world, self.table) {
-            (World::Cluster, Some(_)) => return Err(NoPlan::TableOnCluster),
-            (World::Model, Some(PublishedTable::Sweep)) if self.setting.is_some() => {
-                return Err(NoPlan::SettingOfSweep);
-            }
-            (World::Model, table) => {
-                self.refuse_what_is_for_the_cluster()?;
-                match table {
-                    Some(PublishedTable::Sweep) => Task::Sweep(scenario),
-                    Some(PublishedTable::Settings) | None => Task::Settings(scenario, settings),
-                }
-            }
-            (World::Cluster, None) => self.measuring(&scenario, settings)?,
+            (Some(World::Cluster), Some(_)) => return Err(NoPlan::TableElsewhere("cluster")),
+            (Some(World::Local), Some(_)) => return Err(NoPlan::TableElsewhere("local")),
+            (Some(World::Cluster), None) => self.on_cluster(&scenario, settings)?,
+            (Some(World::Local) | None, None) => self.on_processes(&scenario, &settings)?,
+            (Some(World::Model) | None, table) => self.in_model(scenario, table, settings)?,
         };
         Ok(Plan { output: self.output, task })
+    }
+
+    fn in_model(
+        &self,
+        scenario: Scenario,
+        table: Option<PublishedTable>,
+        settings: Vec<Setting>,
+    ) -> Result<Task, NoPlan> {
+        self.refuse_what_is_for_the_cluster()?;
+        if self.runs.is_some() {
+            return Err(NoPlan::NothingToMeasure);
+        }
+        match table {
+            Some(PublishedTable::Sweep) if self.setting.is_some() => Err(NoPlan::SettingOfSweep),
+            Some(PublishedTable::Sweep) => Ok(Task::Sweep(scenario)),
+            Some(PublishedTable::Settings) | None => Ok(Task::Settings(scenario, settings)),
+        }
     }
 
     fn refuse_what_is_for_the_cluster(&self) -> Result<(), NoPlan> {
         let given = [
             ("--probes", self.probes.is_some()),
-            ("--runs", self.runs.is_some()),
             ("--namespace", self.namespace.is_some()),
             ("--image", self.image.is_some()),
         ];
@@ -141,8 +151,15 @@ impl Args {
         }
     }
 
-    fn measuring(&self, scenario: &Scenario, settings: Vec<Setting>) -> Result<Task, NoPlan> {
-        let (probes, speed) = (self.probes.unwrap_or_default(), self.speed);
+    fn on_processes(&self, scenario: &Scenario, settings: &[Setting]) -> Result<Task, NoPlan> {
+        self.refuse_what_is_for_the_cluster()?;
+        let speed = self.speed.unwrap_or(Speed::TEN);
+        let trials = settings.iter().map(|setting| Trial::new(*setting, scenario, speed)).collect::<Result<_, _>>()?;
+        Ok(Task::OnProcesses { trials, runs: self.runs() })
+    }
+
+    fn on_cluster(&self, scenario: &Scenario, settings: Vec<Setting>) -> Result<Task, NoPlan> {
+        let (probes, speed) = (self.probes.unwrap_or_default(), self.speed.unwrap_or(Speed::REAL));
         if probes == Probes::Kubelet && speed != Speed::REAL {
             return Err(NoPlan::KubeletInAHurry);
         }
@@ -150,7 +167,7 @@ impl Args {
             let mut policy = setting.policy().map_err(LessonError::from)?;
             policy.spec = at_speed(policy.spec, speed);
             match policy.spec.parse(1, Phase::Spread) {
-                Err(error) => Err(NoPlan::TooFast { speed, setting: setting.title(), error }),
+                Err(error) => Err(NoPlan::TooFast { speed, setting: setting.title(), error: error.to_string() }),
                 Ok(_) => Ok(Experiment {
                     setting,
                     scenario: scenario.clone(),
@@ -163,30 +180,76 @@ impl Args {
             }
         };
         let experiments = settings.into_iter().map(experiment).collect::<Result<_, _>>()?;
-        Ok(Task::Measure { experiments, probes, runs: self.runs.map_or(1, NonZeroU32::get) })
+        Ok(Task::OnCluster { experiments, probes, runs: self.runs() })
+    }
+
+    fn runs(&self) -> u32 {
+        self.runs.map_or(1, NonZeroU32::get)
     }
 }
 
-/// Measures all settings at the same time, and adds a row for each that succeeds, in their order; the error is that of
-/// the first that does not.
-async fn measure(
+/// What was measured, and what went wrong.
+struct Measured {
+    rows: Vec<Comparison>,
+    done: Result<(), LessonError>,
+}
+
+impl Measured {
+    /// Nothing, since this went wrong before.
+    fn nothing(error: LessonError) -> Self {
+        Self { rows: Vec::new(), done: Err(error) }
+    }
+
+    /// Measures all settings at the same time. A row for each that succeeds, in their order; the error is that of the
+    /// first that does not.
+    async fn of<F>(settings: impl Iterator<Item = F>) -> Self
+    where
+        F: Future<Output = Result<Option<Comparison>, LessonError>>,
+    {
+        let mut measured = Self { rows: Vec::new(), done: Ok(()) };
+        for row in join_all(settings).await {
+            match row {
+                Ok(row) => measured.rows.extend(row),
+                Err(error) => measured.done = measured.done.and(Err(error)),
+            }
+        }
+        measured
+    }
+
+    /// Prints what there is, and then says what went wrong.
+    fn print(self, print: impl FnOnce(Report) -> io::Result<()>) -> Result<(), LessonError> {
+        if !self.rows.is_empty() {
+            print(tables::comparison(&self.rows)?)?;
+        }
+        self.done
+    }
+}
+
+async fn measure_on_processes(trials: &[Trial], runs: u32, stop: &CancellationToken) -> Measured {
+    let program = match Program::own() {
+        Ok(program) => program,
+        Err(error) => return Measured::nothing(LessonError::Program(error)),
+    };
+    let bars = MultiProgress::new();
+    let mut measured = Measured::of(trials.iter().map(|trial| trial.measure(&program, runs, &bars, stop))).await;
+    if stop.is_cancelled() {
+        measured.done = measured.done.and(Err(LessonError::Interrupted));
+    }
+    measured
+}
+
+async fn measure_on_cluster(
     experiments: &[Experiment],
     probes: Probes,
     runs: u32,
     stop: &CancellationToken,
-    rows: &mut Vec<Comparison>,
-) -> Result<(), LessonError> {
-    let client = cluster_world::client(probes).await?;
+) -> Measured {
+    let client = match cluster_world::client(probes).await {
+        Ok(client) => client,
+        Err(error) => return Measured::nothing(error.into()),
+    };
     let bars = MultiProgress::new();
-    let all = experiments.iter().map(|experiment| measure_setting(&client, experiment, runs, &bars, stop));
-    let mut done = Ok(());
-    for row in join_all(all).await {
-        match row {
-            Ok(row) => rows.extend(row),
-            Err(error) => done = done.and(Err(error)),
-        }
-    }
-    done
+    Measured::of(experiments.iter().map(|experiment| measure_setting(&client, experiment, runs, &bars, stop))).await
 }
 
 async fn measure_setting(
@@ -203,5 +266,5 @@ async fn measure_setting(
         let run = cluster_world::measure(client, experiment, bars, stop).await;
         measured.push(run.map_err(|error| LessonError::Run { setting, error: Box::new(error) })?);
     }
-    Ok(Figures::median(&measured).map(|measured| Comparison::new(setting, model, measured)))
+    Ok(Figures::median(&measured).map(|measured| Comparison::new(setting.title().to_owned(), model, measured)))
 }

@@ -1,6 +1,7 @@
 //! The lesson "replicas": three probes, and what each setting of them does to a fleet.
 
 mod command;
+mod local_world;
 pub mod settings;
 mod tables;
 

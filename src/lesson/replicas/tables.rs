@@ -65,7 +65,7 @@ pub fn comparison(rows: &[Comparison]) -> Result<Report, LessonError> {
 /// A setting, measured.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    setting: &'static str,
+    setting: String,
     model: Figures,
     measured: Figures,
     difference: Difference,
@@ -73,13 +73,13 @@ pub struct Comparison {
 
 impl Comparison {
     /// What was measured of a setting, and what the model says.
-    pub fn new(setting: Setting, model: Figures, measured: Figures) -> Self {
-        Self { setting: setting.title(), difference: measured.minus(&model), model, measured }
+    pub fn new(setting: String, model: Figures, measured: Figures) -> Self {
+        Self { setting, difference: measured.minus(&model), model, measured }
     }
 
     fn rows(&self) -> [Vec<String>; 3] {
         [("model", self.model.cells()), ("measured", self.measured.cells()), ("difference", self.difference.cells())]
-            .map(|(name, cells)| [self.setting.to_owned(), name.to_owned()].into_iter().chain(cells).collect())
+            .map(|(name, cells)| [self.setting.clone(), name.to_owned()].into_iter().chain(cells).collect())
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
         let scenario = settings::scenario().unwrap();
         let model = modelled(&scenario, &Setting::PlusStartup.policy().unwrap().spec).unwrap();
         let measured = Figures { total_errors: 58, detection: vec![11.25, 11.0], ..model.clone() };
-        let report = comparison(&[Comparison::new(Setting::PlusStartup, model, measured)]).unwrap();
+        let report = comparison(&[Comparison::new("plus startup".to_owned(), model, measured)]).unwrap();
         assert_eq!(
             csv(&report),
             "setting,figures,restarts,unnecessary,killed_in_startup,in_loop,early_errors,total_errors,truly_serving,detection\n\

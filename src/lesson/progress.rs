@@ -2,7 +2,7 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::lesson::Setting;
+use super::Setting;
 
 /// A bar of turns on a terminal; elsewhere a line for each phase of a run. Both on standard error.
 pub struct Progress {

@@ -1,0 +1,80 @@
+//! What can go wrong with processes.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+
+use tokio::task::JoinError;
+
+use crate::engine::{RuleKind, Span};
+use crate::fake_app::load::LoadError;
+use crate::scenario::Speed;
+
+/// Why nothing was measured.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalError {
+    /// No process.
+    #[error("cannot start {program}: {source}", program = program.display())]
+    Start {
+        /// What was to be started.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The process did not say where it listens.
+    #[error("the process {name} did not say where it listens; see what it wrote above")]
+    Speechless {
+        /// Its name.
+        name: String,
+    },
+    /// A process ended although nobody wanted it to.
+    #[error("the process {name} failed ({status}); see what it wrote above")]
+    Failed {
+        /// Its name.
+        name: String,
+        /// How it ended.
+        status: ExitStatus,
+    },
+    /// The system does not tell what became of a process.
+    #[error("cannot tell what became of a process: {0}")]
+    Wait(io::Error),
+    /// A task broke, which is a fault of this program.
+    #[error(transparent)]
+    Task(#[from] JoinError),
+    /// The load was not sent.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Some requests were not sent.
+    #[error("{unsent} requests were not sent, so the figures mean nothing: is the machine overloaded?")]
+    Unsent {
+        /// How many.
+        unsent: u64,
+    },
+}
+
+/// Why processes cannot be run under a policy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadPolicy {
+    /// The fake app does not know the question.
+    #[error("spec.{rule}.httpGet.path: the fake app has no endpoint {path}")]
+    NoEndpoint {
+        /// Whose.
+        rule: RuleKind,
+        /// The path.
+        path: String,
+    },
+    /// It cannot be kept that fast.
+    #[error("spec.{rule}.{field}: at speed {speed} it would be {span}, and less than {least} cannot be kept")]
+    TooFast {
+        /// Whose.
+        rule: RuleKind,
+        /// Which duration.
+        field: &'static str,
+        /// The speed asked for.
+        speed: Speed,
+        /// What it would be.
+        span: Span,
+        /// The shortest that can be kept.
+        least: Span,
+    },
+}

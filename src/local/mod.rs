@@ -1,0 +1,27 @@
+//! The world of processes on this machine: the engine and the probers of the controller, on real sockets, in real
+//! time, with nothing installed.
+//!
+//! ```text
+//!  fake app <--attempts-- World <--> Engine        one task owns the engine, as in the controller
+//!     ^  ^                  |  \
+//!     |  '--orders-- Keeper <   '--pool--> load    which goes where the world believes it is served
+//!     '-------------requests-----------------'
+//! ```
+//!
+//! What is measured is measured from outside: traffic by the load's own lines, restarts by the world's orders, and
+//! what a replica really was by the scenario.
+
+mod error;
+mod keeper;
+mod log;
+mod policy;
+mod process;
+mod replica;
+mod run;
+mod world;
+
+pub use error::{BadPolicy, LocalError};
+pub use log::{Log, Turn};
+pub use policy::PacedPolicy;
+pub use process::Program;
+pub use run::{Experiment, Notice, Restart, Run, run};

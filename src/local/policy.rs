@@ -1,0 +1,90 @@
+//! A policy as processes can be run under it: at the speed of the scenario, asking only what the fake app has.
+
+use super::BadPolicy;
+use crate::api::{Ask, Handler, ParsedPolicy};
+use crate::engine::{PerRule, Policy, RuleKind, Span};
+use crate::scenario::{Endpoint, Speed};
+
+/// The shortest period and the shortest timeout that processes can keep: what the policy's own format allows.
+const LEAST: Span = Span::from_millis(10);
+
+/// A policy at a speed.
+#[derive(Clone, Debug)]
+pub struct PacedPolicy {
+    pub(super) policy: Policy,
+    pub(super) asks: PerRule<Option<Ask>>,
+}
+
+impl PacedPolicy {
+    /// The policy with every duration divided by the speed.
+    ///
+    /// # Errors
+    /// If a period or a timeout would be shorter than 10 ms, or the fake app has no such endpoint.
+    pub fn new(parsed: &ParsedPolicy, speed: Speed) -> Result<Self, BadPolicy> {
+        let mut policy = parsed.policy.clone();
+        for kind in RuleKind::ALL {
+            if let Some(Ask { handler: Handler::Http { path, .. }, .. }) = &parsed.asks[kind]
+                && Endpoint::at(path).is_none()
+            {
+                return Err(BadPolicy::NoEndpoint { rule: kind, path: path.clone() });
+            }
+            let Some(rule) = &mut policy.rules[kind] else { continue };
+            rule.initial_delay = speed.shorten(rule.initial_delay);
+            for (field, span) in [("period", &mut rule.period), ("timeout", &mut rule.timeout)] {
+                *span = speed.shorten(*span);
+                if *span < LEAST {
+                    return Err(BadPolicy::TooFast { rule: kind, field, speed, span: *span, least: LEAST });
+                }
+            }
+        }
+        let restart = &mut policy.restart;
+        let backoff = &mut restart.backoff;
+        for span in [
+            &mut backoff.initial,
+            &mut backoff.max,
+            &mut backoff.reset_after,
+            &mut restart.grace_period,
+            &mut restart.deadline,
+        ] {
+            *span = speed.shorten(*span);
+        }
+        Ok(Self { policy, asks: parsed.asks.clone() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::policy_from_str;
+    use crate::engine::Phase;
+
+    fn policy(live: &str) -> ParsedPolicy {
+        let text = include_str!("../../lessons/replicas/settings/plus-startup.yaml").replace("/live", live);
+        policy_from_str("plus-startup.yaml", &text).unwrap().spec.parse(1, Phase::Spread).unwrap()
+    }
+
+    #[test]
+    fn every_duration_is_divided() {
+        let fast = PacedPolicy::new(&policy("/live"), "10".parse().unwrap()).unwrap().policy;
+        let startup = fast.rules.startup.unwrap();
+        assert_eq!((startup.period, startup.timeout), (Span::from_millis(500), Span::from_millis(100)));
+        assert_eq!(startup.failure_threshold.get(), 6);
+        assert_eq!(fast.restart.grace_period, Span::from_millis(100));
+        assert_eq!(fast.restart.deadline, Span::from_secs(60));
+    }
+
+    #[test]
+    fn a_speed_that_no_process_can_follow_is_refused_with_the_field() {
+        let refused = PacedPolicy::new(&policy("/live"), "500".parse().unwrap()).unwrap_err();
+        assert_eq!(
+            refused.to_string(),
+            "spec.startup.timeout: at speed 500 it would be 2ms, and less than 10ms cannot be kept"
+        );
+    }
+
+    #[test]
+    fn a_question_that_the_fake_app_does_not_know_is_refused() {
+        let refused = PacedPolicy::new(&policy("/healthz"), Speed::REAL).unwrap_err().to_string();
+        assert!(refused.starts_with("spec.liveness.httpGet.path: the fake app has no endpoint /healthz"), "{refused}");
+    }
+}

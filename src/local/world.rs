@@ -1,0 +1,292 @@
+//! The loop: one task owns the engine and all that is known of the replicas.
+
+use std::num::NonZeroU16;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::keeper::{Change, News};
+use super::replica::{OWNER, POLICY, Process, Replica, has_gates, name};
+use super::run::{Notice, Restart, Run};
+use super::{LocalError, Log, PacedPolicy};
+use crate::engine::{
+    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Outcome, Owner, OwnerKind, PerRule, Phase,
+    Refusal, Remembered, ReplicaKey, Span, Time,
+};
+use crate::fake_app::load::{Fleet, Line, LoadError, Member, Summary};
+use crate::probe::{Attempts, Loopback, Target};
+use crate::runtime::Clock;
+use crate::scenario::{Opening, Scenario};
+
+/// Attempts come this part of a turn after its beginning, so that they see its faults as the model's do.
+const ATTEMPTS_AT: u64 = 10;
+/// The most attempts at once.
+const MAX_ATTEMPTS: NonZeroU16 = NonZeroU16::MAX;
+
+/// The world.
+pub(super) struct World {
+    scenario: Scenario,
+    policy: PacedPolicy,
+    generation: i64,
+    replicas: Vec<Replica>,
+    clock: Clock,
+    /// t = 0.
+    start: Time,
+    engine: Engine,
+    effects: Vec<Effect>,
+    attempts: Attempts,
+    pool: watch::Sender<Fleet>,
+    pool_changed: bool,
+    restarts: Vec<Restart>,
+    log: Log,
+}
+
+/// What the world hears of.
+pub(super) struct Senses<'a> {
+    /// Processes that come and go.
+    pub news: UnboundedReceiver<News>,
+    /// Policies that are in force from now on.
+    pub edits: UnboundedReceiver<PacedPolicy>,
+    /// What the load says.
+    pub lines: UnboundedReceiver<Line>,
+    /// The keepers, who only end if they fail.
+    pub keepers: &'a mut JoinSet<Result<(), LocalError>>,
+    /// The load, with whose end the world ends.
+    pub load: JoinHandle<Result<Summary, LoadError>>,
+}
+
+impl World {
+    /// A fleet that is warm, in the pool and through with startup, as the engine begins.
+    pub fn new(scenario: Scenario, policy: PacedPolicy, replicas: Vec<Replica>, clock: Clock, start: Time) -> Self {
+        let mut world = Self {
+            scenario,
+            policy,
+            generation: 0,
+            replicas,
+            clock,
+            start,
+            engine: Engine::new(),
+            effects: Vec::new(),
+            attempts: Attempts::new(MAX_ATTEMPTS),
+            pool: watch::channel(Fleet::default()).0,
+            pool_changed: true,
+            restarts: Vec::new(),
+            log: Log::default(),
+        };
+        world.introduce();
+        world
+    }
+
+    /// The pool that the world believes in.
+    pub fn pool(&self) -> watch::Receiver<Fleet> {
+        self.pool.subscribe()
+    }
+
+    /// Runs until the load has ended, early if told to `stop`.
+    pub async fn run(
+        mut self,
+        mut senses: Senses<'_>,
+        tell: &mut dyn FnMut(Notice),
+        stop: &CancellationToken,
+    ) -> Result<Run, LocalError> {
+        let mut stopped = None;
+        let summary = loop {
+            self.decide(tell);
+            let due = self.engine.next_deadline().map(|(at, _)| at);
+            tokio::select! {
+                Some(news) = senses.news.recv() => self.hear(news),
+                ended = self.attempts.ended() => self.finish(ended.attempt, ended.outcome),
+                Some(policy) = senses.edits.recv() => self.put_in_force(policy),
+                Some(line) = senses.lines.recv() => self.note(&line, tell),
+                Some(failed) = senses.keepers.join_next() => failed??,
+                () = stop.cancelled(), if stopped.is_none() => stopped = Some(self.time()),
+                summary = &mut senses.load => break summary??,
+                () = self.clock.sleep_until(due) => {}
+            }
+            self.hear_what_waits(&mut senses);
+        };
+        while let Some(line) = senses.lines.recv().await {
+            self.note(&line, tell);
+        }
+        if stopped.is_none() && summary.unsent > 0 {
+            return Err(LocalError::Unsent { unsent: summary.unsent });
+        }
+        Ok(self.end(stopped))
+    }
+
+    /// Whatever is known at the same instant is decided over at once.
+    fn hear_what_waits(&mut self, senses: &mut Senses<'_>) {
+        while let Ok(news) = senses.news.try_recv() {
+            self.hear(news);
+        }
+        while let Some(ended) = self.attempts.try_ended() {
+            self.finish(ended.attempt, ended.outcome);
+        }
+    }
+
+    fn introduce(&mut self) {
+        let desired = u32::try_from(self.replicas.len()).unwrap_or(u32::MAX);
+        let seen = Owner { kind: OwnerKind::Recreates, desired, first: 0 };
+        self.tell(Input::OwnerSeen { owner: OWNER, seen });
+        self.tell_policy();
+        let rules = PerRule { startup: true, liveness: true, readiness: true };
+        self.tell(Input::PassedBefore { policy: POLICY, rules });
+        for replica in 0..self.replicas.len() {
+            self.show(replica, Some(Remembered { started: true }));
+        }
+        self.tell(Input::Synced);
+    }
+
+    fn put_in_force(&mut self, policy: PacedPolicy) {
+        self.policy = policy;
+        self.tell_policy();
+        if !has_gates(&self.policy.policy) {
+            self.replicas.iter_mut().for_each(|replica| replica.gate = Gate::Open);
+        }
+        (0..self.replicas.len()).for_each(|replica| self.show(replica, None));
+        self.pool_changed = true;
+    }
+
+    fn tell_policy(&mut self) {
+        self.generation += 1;
+        let late = Span::from_nanos(self.scenario.turn().as_nanos() / ATTEMPTS_AT);
+        self.policy.policy.phase = Phase::Aligned { origin: self.start + late };
+        self.policy.policy.generation = self.generation;
+        let spec = Box::new(self.policy.policy.clone());
+        self.tell(Input::PolicySet { policy: POLICY, spec });
+    }
+
+    fn hear(&mut self, News { replica: index, change }: News) {
+        let (now, opening) = (self.clock.now(), Opening::Restart(self.time()));
+        let Some(replica) = self.replicas.get_mut(index) else { return };
+        match change {
+            Change::Ended => {
+                if replica.process == Process::Ends {
+                    let result = EffectResult::Applied;
+                    self.engine.handle(now, Input::RestartResult { replica: replica.key(), result });
+                }
+                replica.process = Process::Gone;
+            }
+            Change::Listens(address) => replica.opened(address, now, opening),
+        }
+        self.pool_changed = true;
+        self.show(index, None);
+    }
+
+    fn finish(&mut self, attempt: AttemptId, outcome: Outcome) {
+        self.tell(Input::AttemptFinished { attempt, outcome });
+    }
+
+    fn note(&mut self, line: &Line, tell: &mut dyn FnMut(Notice)) {
+        self.log.note(line);
+        if let Line::Truth(truth) = line {
+            tell(Notice::Turn(truth.clone()));
+        }
+    }
+
+    /// Polls the engine until it has nothing more to do.
+    fn decide(&mut self, tell: &mut dyn FnMut(Notice)) {
+        let mut effects = std::mem::take(&mut self.effects);
+        loop {
+            let now = self.clock.now();
+            self.engine.poll(now, &mut effects);
+            if effects.is_empty() {
+                break;
+            }
+            for effect in effects.drain(..) {
+                self.carry_out(effect, now, tell);
+            }
+        }
+        self.effects = effects;
+        if std::mem::take(&mut self.pool_changed) {
+            self.pool.send_replace(self.fleet());
+        }
+    }
+
+    fn fleet(&self) -> Fleet {
+        let member = |(index, replica): (usize, &Replica)| Member {
+            pod: name(index),
+            address: replica.address.to_string(),
+            ready: replica.is_in_pool(),
+        };
+        Fleet::new(self.replicas.iter().enumerate().map(member).collect())
+    }
+
+    fn carry_out(&mut self, effect: Effect, now: Time, tell: &mut dyn FnMut(Notice)) {
+        let result = EffectResult::Applied;
+        match effect {
+            Effect::StartAttempt { attempt, policy, incarnation, deadline } => {
+                let target = self.target(attempt, incarnation);
+                self.attempts.start(target, attempt, policy, deadline.since(now));
+            }
+            Effect::SetGate { replica, gate, .. } => {
+                if let (Some(gate), Some(held)) = (gate, self.replicas.get_mut(replica.index as usize)) {
+                    held.gate = gate;
+                    self.pool_changed = true;
+                }
+                self.tell(Input::GateResult { replica, result });
+                self.show(replica.index as usize, None);
+            }
+            Effect::RecordIntent { replica, .. } => self.tell(Input::IntentResult { replica, result }),
+            Effect::Restart { replica, incarnation, grace_period, .. } => {
+                self.restart(replica, incarnation, grace_period);
+            }
+            Effect::Record(transition) => {
+                let at = Time::ZERO + transition.at.since(self.start);
+                tell(Notice::Decision { at, transition });
+            }
+            Effect::Published { .. } | Effect::Took { .. } => {}
+        }
+    }
+
+    /// Tells the process to end; the answer comes when it has.
+    fn restart(&mut self, key: ReplicaKey, incarnation: Incarnation, grace: Span) {
+        let (index, at) = (key.index as usize, self.time());
+        match self.replicas.get_mut(index).filter(|replica| replica.runs(incarnation)) {
+            Some(replica) => {
+                self.restarts.push(Restart { replica: index, opening: replica.opening, at });
+                replica.restart(grace.into());
+                self.pool_changed = true;
+                self.show(index, None);
+            }
+            None => {
+                let result = EffectResult::Refused(Refusal::Changed);
+                self.tell(Input::RestartResult { replica: key, result });
+            }
+        }
+    }
+
+    /// Where an attempt goes, if the process is still the one it was decided for.
+    fn target(&self, attempt: AttemptId, incarnation: Incarnation) -> Option<Target> {
+        let replica = self.replicas.get(attempt.replica.index as usize)?;
+        let ask = self.policy.asks[attempt.rule].as_ref().filter(|_| replica.runs(incarnation))?;
+        Target::of(&ask.handler, replica.address, Loopback::Allowed)
+    }
+
+    /// Shows the engine a replica as it is.
+    fn show(&mut self, index: usize, remembered: Option<Remembered>) {
+        let Some(replica) = self.replicas.get(index) else { return };
+        let seen = Box::new(replica.observation(&self.policy.policy, remembered));
+        self.tell(Input::ReplicaSeen { replica: replica.key(), seen });
+    }
+
+    fn tell(&mut self, input: Input) {
+        self.engine.handle(self.clock.now(), input);
+    }
+
+    /// The scenario's time.
+    fn time(&self) -> Time {
+        Time::ZERO + self.clock.now().since(self.start)
+    }
+
+    fn end(self, stopped: Option<Time>) -> Run {
+        let turn = self.scenario.turn();
+        let passed = stopped.map_or(u64::MAX, |at| at.since(Time::ZERO).as_nanos() / turn.as_nanos());
+        let turns = u32::try_from(passed).unwrap_or(u32::MAX).min(self.scenario.turns());
+        let end = Time::ZERO + turn * u64::from(turns);
+        let restarts = self.restarts.into_iter().filter(|restart| restart.at < end).collect();
+        Run { scenario: self.scenario, turns, restarts, log: self.log }
+    }
+}
