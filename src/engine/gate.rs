@@ -86,6 +86,12 @@ impl GateKeeper {
         })
     }
 
+    /// Nothing is under way, and what was decided depends on nobody else.
+    pub(super) fn is_settled(&self) -> bool {
+        let depends = matches!(self.held, Some((_, Reason::Held { .. })));
+        self.in_flight.is_none() && self.retry.is_none() && !depends
+    }
+
     /// When the gate is to be looked at again.
     pub(super) fn next_wake(&self, unselected: Option<Time>) -> impl Iterator<Item = (Time, &'static str)> {
         let release = unselected
@@ -113,6 +119,7 @@ pub(super) fn step(
 
 /// Takes the answer to a gate write.
 pub(super) fn wrote(replica: &mut Replica, result: EffectResult, now: Time, recorder: &mut Recorder<'_>) {
+    replica.is_settled = false;
     let gate = &mut replica.gate;
     let Some(written) = gate.in_flight.take() else { return };
     match result {
@@ -232,7 +239,7 @@ fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mu
     if waits || replica.seen.lifecycle == Lifecycle::Terminating {
         return;
     }
-    let verdict @ Verdict { started, .. } = replica.verdict(policy.and_then(|policy| policy.spec.as_ref()));
+    let verdict @ Verdict { started, .. } = replica.verdict(policy.and_then(|policy| policy.spec.as_deref()));
     let (gate, reason) = match (replica.seen.gate, replica.gate.held) {
         (GateSeen::Ungated, _) if started.is_some() => (None, Reason::NoRule),
         (GateSeen::Unset | GateSeen::Set(_), Some((gate, reason))) => (Some(gate), reason),

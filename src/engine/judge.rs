@@ -52,6 +52,15 @@ pub(super) struct Timing {
     pub(super) initial_delay: Span,
 }
 
+/// What a judge's streak and verdict come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Standing {
+    passes: bool,
+    is_suspect: bool,
+    is_failing: bool,
+    verdict: Option<Opinion>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct InFlight {
     serial: u32,
@@ -121,6 +130,33 @@ impl Judge {
         Some(evidence)
     }
 
+    /// How many further attempts that end so leave its standing as it is; `None`: any number.
+    pub(super) fn bears(&self, evidence: Evidence, rule: &Rule) -> Option<u32> {
+        let (streak, threshold) = match evidence {
+            Evidence::Nothing if self.begun == 0 => return Some(0), // the time after the first is another
+            Evidence::Nothing => return None,
+            Evidence::Pass => (self.passes, rule.success_threshold),
+            Evidence::Fail => (self.fails, rule.failure_threshold),
+        };
+        if streak == 0 { Some(0) } else { threshold.get().checked_sub(streak.saturating_add(1)) }
+    }
+
+    /// Takes so many attempts as made, all of which ended so and left its standing as it is; the next is due at `due`.
+    pub(super) fn skip(&mut self, attempts: u32, class: OutcomeClass, due: Time) {
+        self.begun = self.begun.saturating_add(attempts);
+        self.due = Some(due);
+        let streak = match class.evidence() {
+            Evidence::Nothing => {
+                self.prober_errors = self.prober_errors.saturating_add(attempts);
+                return;
+            }
+            Evidence::Pass => &mut self.passes,
+            Evidence::Fail => &mut self.fails,
+        };
+        *streak = streak.saturating_add(attempts);
+        (self.last, self.prober_errors) = (Some(class), 0);
+    }
+
     /// Holds the streak against the rule's thresholds as they are now.
     pub(super) fn conclude(&mut self, rule: &Rule) {
         if self.fails >= rule.failure_threshold.get() {
@@ -150,6 +186,12 @@ impl Judge {
     /// At least one attempt counted.
     pub(super) fn is_judged(&self) -> bool {
         self.last.is_some()
+    }
+
+    /// What others can tell of it without counting.
+    pub(super) fn standing(&self, rule: &Rule) -> Standing {
+        let Self { passes, verdict, .. } = *self;
+        Standing { passes: passes > 0, is_suspect: self.is_suspect(), is_failing: self.is_failing(rule), verdict }
     }
 
     /// The streak in words.

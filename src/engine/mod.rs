@@ -5,8 +5,10 @@
 //! 2. [`Engine::poll`] once per instant; that decides over all that was recorded and says what to do.
 //! 3. Carry the effects out, answer each with an input, and come back by [`Engine::next_deadline`].
 //!
-//! From a fact to an effect: [`replica`] asks and judges, [`gate`] admits and ejects, [`fleet`] restarts, over the
-//! [`seat`]s that outlive the replicas. Every reason is a [`Reason`], every sentence is its `Display`.
+//! From a fact to an effect: [`absorb`] notes what it changes, an [`agenda`] says who is to be looked at, [`asking`]
+//! starts attempts and judges a [`replica`] by their outcomes, [`gate`] admits and ejects, [`fleet`] restarts, over the
+//! [`seat`]s that outlive the replicas. Every reason is a [`Reason`], every sentence is its `Display`. A world in logical
+//! time that knows what attempts will come to can [`skip`](Engine::skip) those that change nothing.
 //!
 //! # Live edits
 //! A policy may change at any time. What happens, field by field, to what is under way:
@@ -26,6 +28,9 @@
 //!
 //! A restart that was already ordered is not taken back by any edit.
 
+mod absorb;
+mod agenda;
+mod asking;
 mod effect;
 mod fleet;
 mod gate;
@@ -42,17 +47,19 @@ mod schedule;
 mod seat;
 #[cfg(test)]
 mod simulation;
+mod skip;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]
 mod tests;
 mod time;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use fleet::{Fleet, Surroundings};
+use agenda::Agenda;
+use fleet::{Fleet, Look};
 use record::Recorder;
-use replica::{Change, Replica};
+use replica::Replica;
 
 pub use effect::{Effect, Transition, TransitionKind, Verdict};
 pub use input::{
@@ -79,24 +86,11 @@ pub struct Engine {
     replicas: Vec<Option<Replica>>,
     owners: BTreeMap<OwnerKey, Owner>,
     nodes: BTreeMap<NodeKey, NodeState>,
-    wakes: Wakes,
-    /// What the inputs since the last poll were about.
-    touched: BTreeSet<Subject>,
+    /// Which replicas are to be looked at, by the index of their key.
+    replica_agenda: Agenda,
+    /// Which fleets, by the number of their policy's key.
+    fleet_agenda: Agenda,
     next_transition: u64,
-}
-
-/// What can be due: a replica (by index) or a fleet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Subject {
-    Replica(u32),
-    Fleet(PolicyKey),
-}
-
-/// One wake-up for each subject that needs one, earliest first.
-#[derive(Debug, Default)]
-struct Wakes {
-    queue: BTreeSet<(Time, Subject)>,
-    of: BTreeMap<Subject, (Time, &'static str)>,
 }
 
 impl Engine {
@@ -120,7 +114,6 @@ impl Engine {
         }
         self.inbox = inbox;
         if self.synced {
-            self.touched.extend(self.wakes.due(now));
             self.decide(now, &mut recorder);
         }
         self.next_transition = next_transition;
@@ -128,8 +121,15 @@ impl Engine {
 
     /// When to poll next if nothing happens before, and what for.
     pub fn next_deadline(&self) -> Option<(Time, &'static str)> {
-        let (_, subject) = self.wakes.queue.first()?;
-        self.wakes.of.get(subject).copied()
+        let replica = self.replica_agenda.first();
+        let fleet = self.fleet_agenda.first();
+        match (replica, fleet) {
+            (Some((at, index)), fleet) if fleet.is_none_or(|(before, _)| at <= before) => {
+                self.replicas.get(index as usize)?.as_ref()?.next_wake()
+            }
+            (_, Some((_, key))) => self.fleets.get(&PolicyKey(key))?.wake,
+            (_, None) => None,
+        }
     }
 
     /// What the engine holds of a policy and its replicas at `now`; `None` for a policy it does not know.
@@ -139,182 +139,46 @@ impl Engine {
         Some(report::report(policy, fleet, members, now))
     }
 
+    /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known.
     fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
-        while let Some(subject) = self.touched.pop_first() {
-            let wake = match subject {
-                Subject::Replica(index) => self.step_replica(index, now, recorder),
-                Subject::Fleet(key) => self.step_fleet(key, now, recorder),
-            };
-            self.wakes.set(subject, wake);
+        self.replica_agenda.begin(now);
+        while let Some(index) = self.replica_agenda.next() {
+            let wake = self.step_replica(index, now, recorder);
+            self.replica_agenda.set(index, wake);
+        }
+        self.fleet_agenda.begin(now);
+        while let Some(key) = self.fleet_agenda.next() {
+            let wake = self.step_fleet(PolicyKey(key), now, recorder);
+            self.fleet_agenda.set(key, wake);
         }
     }
 
-    /// Replicas come before fleets in the order of subjects, so that a fleet is looked at once, after all its replicas.
-    fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<(Time, &'static str)> {
+    fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
         let replica = self.replicas.get_mut(index as usize)?.as_mut()?;
         let key = replica.seen.policy;
-        let mut fleet = key.and_then(|key| self.fleets.get_mut(&key));
-        let spec = fleet.as_ref().and_then(|fleet| fleet.spec.as_ref());
-        replica.reconcile(spec, now);
-        if let (Some(key), Some(spec)) = (key, spec) {
+        let fleet = key.and_then(|key| self.fleets.get_mut(&key));
+        replica.reconcile(fleet.as_deref(), now);
+        if let (Some(key), Some(spec)) = (key, fleet.as_ref().and_then(|fleet| fleet.spec.as_ref())) {
             replica.ask(key, spec, now, recorder.effects());
         }
-        gate::step(replica, key, fleet.as_deref(), now, recorder);
-        if let (Some(key), Some(fleet)) = (key, fleet.as_mut()) {
-            fleet.note(replica, now);
-            self.touched.insert(Subject::Fleet(key));
+        if !replica.is_settled {
+            gate::step(replica, key, fleet.as_deref(), now, recorder);
+            if let (Some(key), Some(fleet)) = (key, fleet) {
+                let was_busy = fleet.is_busy();
+                fleet.note(replica, now);
+                if was_busy || fleet.is_busy() {
+                    self.fleet_agenda.touch(key.0);
+                }
+                replica.is_settled = fleet.spec.is_some() && replica.gate.is_settled();
+            }
         }
-        replica.next_wake()
+        replica.next_wake().map(|(at, _)| at)
     }
 
-    fn step_fleet(&mut self, key: PolicyKey, now: Time, recorder: &mut Recorder<'_>) -> Option<(Time, &'static str)> {
+    fn step_fleet(&mut self, key: PolicyKey, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
         let fleet = self.fleets.get_mut(&key)?;
-        let mut around = Surroundings { replicas: &mut self.replicas, owners: &self.owners, nodes: &self.nodes };
-        fleet.step(key, now, &mut around, recorder);
-        fleet.next_wake(now, &self.replicas)
+        let (owners, nodes) = (&self.owners, &self.nodes);
+        fleet.step(&mut Look { key, now, replicas: &mut self.replicas, owners, nodes, recorder });
+        fleet.wake.map(|(at, _)| at)
     }
-
-    fn absorb(&mut self, at: Time, input: Input, recorder: &mut Recorder<'_>) {
-        match input {
-            Input::Synced => self.synced = true,
-            Input::PolicySet { policy, spec } => {
-                self.fleets.entry(policy).or_default().set(*spec);
-                self.touch_fleet(policy);
-            }
-            Input::PolicyInvalid { policy } => {
-                self.fleets.entry(policy).or_default();
-                self.touch_fleet(policy);
-            }
-            Input::PolicyRemoved { policy } => {
-                self.touch_fleet(policy);
-                self.fleets.remove(&policy);
-            }
-            Input::PassedBefore { policy, rules } => {
-                let fleet = self.fleets.entry(policy).or_default();
-                for kind in RuleKind::ALL {
-                    fleet.ever_passed[kind] |= rules[kind];
-                }
-            }
-            Input::SeatRestored { policy, seat, memory } => {
-                self.fleets.entry(policy).or_default().restore(seat, memory);
-                self.touched.insert(Subject::Fleet(policy));
-            }
-            Input::ReplicaSeen { replica, seen } => self.see(replica, *seen, at),
-            Input::ReplicaGone { replica } => self.forget(replica),
-            Input::OwnerSeen { owner, seen } => {
-                self.owners.insert(owner, seen);
-                self.touched.extend(self.fleets.keys().copied().map(Subject::Fleet));
-            }
-            Input::NodeSeen { node, state } => {
-                self.nodes.insert(node, state);
-                self.touched.extend(self.fleets.keys().copied().map(Subject::Fleet));
-            }
-            Input::AttemptFinished { attempt, outcome } => self.finish(attempt, outcome, at, recorder),
-            Input::GateResult { replica, result } => {
-                if let Some(replica) = present(&mut self.replicas, replica) {
-                    gate::wrote(replica, result, at, recorder);
-                    self.touched.insert(Subject::Replica(replica.key.index));
-                }
-            }
-            Input::IntentResult { replica, result } => {
-                for (key, fleet) in &mut self.fleets {
-                    fleet.intent_written(replica, result);
-                    self.touched.insert(Subject::Fleet(*key));
-                }
-            }
-            Input::RestartResult { replica, result } => {
-                for (key, fleet) in &mut self.fleets {
-                    fleet.restarted(*key, replica, result, at, recorder);
-                    self.touched.insert(Subject::Fleet(*key));
-                }
-            }
-        }
-    }
-
-    fn see(&mut self, key: ReplicaKey, seen: Observation, at: Time) {
-        let index = key.index as usize;
-        if self.replicas.len() <= index {
-            self.replicas.resize_with(index + 1, || None);
-        }
-        if let Some(old) = self.replicas[index].as_ref().filter(|old| old.key != key) {
-            self.forget(old.key);
-        }
-        let policy = seen.policy;
-        let (mut replica, change) = match self.replicas[index].take() {
-            Some(mut replica) => {
-                let before = replica.seen.policy;
-                let change = replica.observe(seen, at);
-                if before != policy
-                    && let Some(fleet) = before.and_then(|before| self.fleets.get_mut(&before))
-                {
-                    fleet.leave(key);
-                }
-                (replica, change)
-            }
-            None => (Replica::new(key, seen, at), Change::Same),
-        };
-        if let Some(fleet) = policy.and_then(|policy| self.fleets.get_mut(&policy)) {
-            if fleet.members.insert(key.index) {
-                fleet.seat(&mut replica);
-            }
-            if change == Change::Replaced {
-                fleet.replaced(&mut replica, at);
-            }
-        }
-        self.replicas[index] = Some(replica);
-        self.touched.insert(Subject::Replica(key.index));
-    }
-
-    fn forget(&mut self, key: ReplicaKey) {
-        let Some(slot) = self.replicas.get_mut(key.index as usize) else { return };
-        let Some(gone) = slot.take_if(|replica| replica.key == key) else { return };
-        if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(&key)?))) {
-            fleet.leave(key);
-            self.touched.insert(Subject::Fleet(policy));
-        }
-        self.touched.insert(Subject::Replica(key.index));
-    }
-
-    fn finish(&mut self, attempt: AttemptId, outcome: Outcome, at: Time, recorder: &mut Recorder<'_>) {
-        let Some(replica) = present(&mut self.replicas, attempt.replica) else { return };
-        let Some((key, fleet)) = replica.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(&key)?))) else {
-            return;
-        };
-        let Some(spec) = &fleet.spec else { return };
-        let was_started = replica.is_started();
-        if replica.finish(attempt, outcome, spec, at) == Some(Evidence::Pass) {
-            fleet.ever_passed[attempt.rule] = true;
-            if !was_started && replica.is_started() {
-                let reason = Reason::Passed { rule: attempt.rule, streak: 1 };
-                recorder.record(Some(key), replica.key, at, TransitionKind::Started, reason);
-            }
-        }
-        self.touched.insert(Subject::Replica(attempt.replica.index));
-    }
-
-    fn touch_fleet(&mut self, policy: PolicyKey) {
-        let members = self.fleets.get(&policy).into_iter().flat_map(|fleet| fleet.members.iter());
-        self.touched.extend(members.copied().map(Subject::Replica));
-        self.touched.insert(Subject::Fleet(policy));
-    }
-}
-
-impl Wakes {
-    fn set(&mut self, subject: Subject, wake: Option<(Time, &'static str)>) {
-        if let Some((at, _)) = self.of.remove(&subject) {
-            self.queue.remove(&(at, subject));
-        }
-        if let Some((at, why)) = wake {
-            self.queue.insert((at, subject));
-            self.of.insert(subject, (at, why));
-        }
-    }
-
-    fn due(&self, now: Time) -> impl Iterator<Item = Subject> {
-        self.queue.iter().take_while(move |(at, _)| *at <= now).map(|(_, subject)| *subject)
-    }
-}
-
-fn present(replicas: &mut [Option<Replica>], key: ReplicaKey) -> Option<&mut Replica> {
-    replicas.get_mut(key.index as usize)?.as_mut().filter(|replica| replica.key == key)
 }

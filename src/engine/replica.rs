@@ -1,12 +1,11 @@
 //! One replica: what was seen of it, what its rules hold of it, and when they ask next.
 
+use super::fleet::Edition;
 use super::gate::GateKeeper;
-use super::judge::{Judge, Timing};
-use super::schedule::Grid;
+use super::judge::Judge;
 use super::{
-    AttemptId, Container, ContainerState, Effect, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation,
-    Obstacle, Outcome, PerRule, Place, Policy, PolicyKey, ReplicaKey, ReplicaState, Rule, RuleKind, SeatKey, Target,
-    TargetProblem, Time, Verdict,
+    Container, ContainerState, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, PerRule, Place, Policy,
+    ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
 };
 
 /// One replica.
@@ -22,14 +21,18 @@ pub(super) struct Replica {
     pub(super) obstacle: Option<Obstacle>,
     /// Since when no policy has selected it.
     pub(super) unselected: Option<Time>,
+    /// To look at it would do nothing but start attempts, until something happens to it.
+    pub(super) is_settled: bool,
+    /// The policy's spec that the judges are in line with; `None` when something was seen since.
+    pub(super) reconciled_with: Option<Edition>,
     /// The lead container that has finished starting.
-    started: Option<Incarnation>,
+    pub(super) started: Option<Incarnation>,
     /// When its startup rule passed, if we saw that.
-    started_at: Option<Time>,
+    pub(super) started_at: Option<Time>,
     /// The lead container that was last seen running.
     ran: Option<Incarnation>,
-    last_down: PerRule<Option<Time>>,
-    serials: PerRule<u32>,
+    pub(super) last_down: PerRule<Option<Time>>,
+    pub(super) serials: PerRule<u32>,
 }
 
 /// Why a container is another than before.
@@ -51,6 +54,8 @@ impl Replica {
             assigned: None,
             obstacle: None,
             unselected: seen.policy.is_none().then_some(now),
+            is_settled: false,
+            reconciled_with: None,
             started: None,
             started_at: None,
             ran: None,
@@ -76,6 +81,7 @@ impl Replica {
             None => self.unselected.or(Some(now)),
         };
         self.seen = seen;
+        (self.is_settled, self.reconciled_with) = (false, None);
         self.note_state(now);
         self.gate.observe(self.seen.gate);
         let replaced = |kind| containers[kind].zip(self.containers()[kind]).is_some_and(|(was, is)| was != is);
@@ -84,78 +90,6 @@ impl Replica {
             self.obstacle = None;
         }
         if ran.is_some() && ran != self.ran { Change::Replaced } else { Change::Same }
-    }
-
-    /// Brings the judges in line with the policy's rules and the replica's containers.
-    pub(super) fn reconcile(&mut self, policy: Option<&Policy>, now: Time) {
-        for kind in RuleKind::ALL {
-            let rule = policy.and_then(|policy| policy.rule(kind));
-            let (Some(spec), Some(rule), Some(container)) = (policy, rule, self.container(kind)) else {
-                self.judges[kind] = None;
-                if policy.is_some() && rule.is_none() {
-                    // What was seen may be older than the policy.
-                    self.seen.targets[kind] = None;
-                }
-                continue;
-            };
-            self.reconcile_judge(kind, spec, rule, container, now);
-        }
-        if self.startup_rule_is_absent() && self.judges_passed() {
-            self.started = self.lead().map(|lead| lead.incarnation);
-        }
-    }
-
-    /// Starts every attempt that is due.
-    pub(super) fn ask(&mut self, policy_key: PolicyKey, policy: &Policy, now: Time, effects: &mut Vec<Effect>) {
-        for kind in RuleKind::ALL {
-            let may_ask = self.may_ask(kind, policy);
-            let after_startup = kind != RuleKind::Startup && self.started_at == Some(now);
-            let (Some(rule), Some(judge)) = (policy.rule(kind), &mut self.judges[kind]) else { continue };
-            judge.give_up(now);
-            let Some(timing) = judge.timing else { continue };
-            if !may_ask {
-                judge.rest();
-                continue;
-            }
-            let since = judge.start + timing.initial_delay;
-            let due = *judge.due.get_or_insert_with(|| match after_startup {
-                true => timing.grid.after_startup(since, now),
-                false => timing.grid.first(since, now),
-            });
-            if due > now {
-                continue;
-            }
-            if judge.is_asking() {
-                judge.due = Some(timing.grid.after(now));
-                continue;
-            }
-            let serial = self.serials[kind];
-            self.serials[kind] = serial.wrapping_add(1);
-            let deadline = judge.begin(serial, now, rule.timeout);
-            judge.due = Some(if judge.begun == 1 { timing.grid.second(kind, now) } else { timing.grid.after(now) });
-            let incarnation = judge.container;
-            let attempt = AttemptId { replica: self.key, rule: kind, serial };
-            effects.push(Effect::StartAttempt { attempt, policy: policy_key, incarnation, deadline });
-        }
-    }
-
-    /// Takes the outcome of an attempt; `None` if it is void.
-    pub(super) fn finish(
-        &mut self,
-        attempt: AttemptId,
-        outcome: Outcome,
-        policy: &Policy,
-        now: Time,
-    ) -> Option<Evidence> {
-        let kind = attempt.rule;
-        let rule = policy.rule(kind)?;
-        let evidence = self.judges[kind].as_mut()?.finish(attempt.serial, outcome, rule)?;
-        let tells_startup = kind == RuleKind::Startup || self.startup_rule_is_absent();
-        if evidence == Evidence::Pass && tells_startup && !self.is_started() {
-            self.started = self.lead().map(|lead| lead.incarnation);
-            self.started_at = (kind == RuleKind::Startup).then_some(now);
-        }
-        Some(evidence)
     }
 
     /// The rule whose streak asks for a restart, with its failures in a row.
@@ -180,6 +114,11 @@ impl Replica {
             && [RuleKind::Liveness, RuleKind::Readiness]
                 .iter()
                 .all(|kind| self.judges[*kind].as_ref().is_none_or(|judge| judge.passes > 0))
+    }
+
+    /// It is meant to run.
+    pub(super) fn is_live(&self) -> bool {
+        self.seen.lifecycle == Lifecycle::Live
     }
 
     /// Where it sits.
@@ -262,40 +201,12 @@ impl Replica {
         attempts.chain(overdue).chain(gate).min()
     }
 
-    fn reconcile_judge(&mut self, kind: RuleKind, policy: &Policy, rule: &Rule, container: Container, now: Time) {
-        let timing =
-            Timing { grid: Grid::new(policy.phase, rule, kind, self.seen.spread), initial_delay: rule.initial_delay };
-        let start = started_at(container.state, self.last_down[kind], now);
-        let same = self.judges[kind].take_if(|judge| judge.container == container.incarnation);
-        let mut judge = same.unwrap_or_else(|| Judge::new(container.incarnation, rule.question, start));
-        if judge.question != rule.question {
-            judge.ask_anew(rule.question);
-        }
-        if judge.timing != Some(timing) {
-            judge.due = (judge.begun > 0).then(|| timing.grid.after(now));
-            judge.timing = Some(timing);
-        }
-        judge.conclude(rule);
-        self.judges[kind] = Some(judge);
-    }
-
-    /// Whether the rule may ask at all now.
-    fn may_ask(&self, kind: RuleKind, policy: &Policy) -> bool {
-        let turn = match kind {
-            RuleKind::Startup => !self.is_started(),
-            RuleKind::Liveness | RuleKind::Readiness => self.is_started() || self.startup_rule_is_absent(),
-        };
-        turn && policy.mode != Mode::Paused
-            && self.seen.lifecycle == Lifecycle::Live
-            && self.container(kind).is_some_and(|container| runs(container.state))
-    }
-
     /// A startup rule that cannot be asked counts as absent.
-    fn startup_rule_is_absent(&self) -> bool {
+    pub(super) fn startup_rule_is_absent(&self) -> bool {
         self.container(RuleKind::Startup).is_none()
     }
 
-    fn judges_passed(&self) -> bool {
+    pub(super) fn judges_passed(&self) -> bool {
         RuleKind::ALL.into_iter().filter_map(|kind| self.judges[kind].as_ref()).any(|judge| judge.passes > 0)
     }
 
@@ -304,7 +215,7 @@ impl Replica {
         PerRule { startup: id(RuleKind::Startup), liveness: id(RuleKind::Liveness), readiness: id(RuleKind::Readiness) }
     }
 
-    fn container(&self, kind: RuleKind) -> Option<Container> {
+    pub(super) fn container(&self, kind: RuleKind) -> Option<Container> {
         match self.seen.targets[kind] {
             Some(Target::Container(container)) => Some(container),
             Some(Target::Unusable(_)) | None => None,
@@ -323,7 +234,7 @@ impl Replica {
     }
 }
 
-fn runs(state: ContainerState) -> bool {
+pub(super) fn runs(state: ContainerState) -> bool {
     match state {
         ContainerState::Running { .. } => true,
         ContainerState::Down | ContainerState::BackingOff => false,
@@ -332,7 +243,7 @@ fn runs(state: ContainerState) -> bool {
 
 /// The node's clock gives whole seconds and may be off: a container did not start in the future, nor before we saw it
 /// down.
-fn started_at(state: ContainerState, last_down: Option<Time>, now: Time) -> Time {
+pub(super) fn started_at(state: ContainerState, last_down: Option<Time>, now: Time) -> Time {
     match state {
         ContainerState::Running { since } => since.min(now).max(last_down.unwrap_or_default()),
         ContainerState::Down | ContainerState::BackingOff => now,

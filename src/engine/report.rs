@@ -118,7 +118,7 @@ pub(super) fn report<'a>(
     members: impl Iterator<Item = &'a Replica>,
     now: Time,
 ) -> PolicyReport {
-    let spec = fleet.spec.as_ref();
+    let spec = fleet.spec.as_deref();
     let wants_gates = spec.is_some_and(|spec| spec.pool == Pool::ReadinessGate);
     let mut report = PolicyReport {
         generation: spec.map(|spec| spec.generation),
@@ -193,7 +193,7 @@ fn replica_state(fleet: &Fleet, replica: &Replica) -> ReplicaState {
         let intent = fleet.seats.get(&seat).and_then(|seat| seat.memory.intent);
         intent.is_some_and(|intent| intent.replica == Some(replica.key))
     };
-    let state = replica.state(fleet.spec.as_ref());
+    let state = replica.state(fleet.spec.as_deref());
     let may_restart = matches!(state, ReplicaState::Failing | ReplicaState::Starting);
     if may_restart && replica.seat().is_some_and(restarting) { ReplicaState::Restarting } else { state }
 }

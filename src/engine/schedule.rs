@@ -56,6 +56,23 @@ impl Grid {
         self.at_or_after(now + Span::from_nanos(1))
     }
 
+    /// When, after an attempt that is due at `due`, the `n`-th further one is.
+    pub(super) fn nth_after(&self, due: Time, n: u32) -> Time {
+        match n.checked_sub(1) {
+            None => due,
+            Some(periods) => self.after(due) + Span::from_nanos(self.period) * u64::from(periods),
+        }
+    }
+
+    /// How many attempts are due before `until`, the first of them at `due`.
+    pub(super) fn due_before(&self, due: Time, until: Time) -> u32 {
+        if due >= until {
+            return 0;
+        }
+        let further = until.since(self.after(due)).as_nanos().div_ceil(self.period);
+        u32::try_from(further).unwrap_or(u32::MAX).saturating_add(1)
+    }
+
     fn at_or_after(&self, time: Time) -> Time {
         let past = (time.as_nanos() + (self.period - self.offset)) % self.period;
         match past {
@@ -114,6 +131,23 @@ mod tests {
             let waited = second.since(Time::from_nanos(now)).as_nanos();
             prop_assert!(waited < 2 * period && (!restarts || waited >= period));
             prop_assert_eq!(grid.after(second), second + rule.period);
+        }
+
+        #[test]
+        fn counting_attempts_is_the_same_as_stepping_from_one_to_the_next(
+            spread: u64, due in 0u64..1_000, period in 1u64..100, length in 0u64..2_000,
+        ) {
+            let mut rule = rule(1, 1);
+            rule.period = Span::from_nanos(period);
+            let grid = Grid::new(Phase::Spread, &rule, RuleKind::Liveness, spread);
+            let (due, until) = (Time::from_nanos(due), Time::from_nanos(due + length));
+            let mut stepped = vec![due];
+            while stepped[stepped.len() - 1] < until {
+                stepped.push(grid.after(stepped[stepped.len() - 1]));
+            }
+            let attempts = grid.due_before(due, until);
+            prop_assert_eq!(attempts as usize, stepped.len() - 1);
+            prop_assert_eq!(grid.nth_after(due, attempts), stepped[stepped.len() - 1]);
         }
     }
 }

@@ -2,6 +2,8 @@
 //! policies are edited, and the engine is killed and succeeded by one that knows only what was written down. After
 //! every step the invariants are checked. A failure prints the seed that repeats it.
 
+use std::collections::BTreeSet;
+
 use super::test_support::{OWNER, POLICY, policy};
 use super::*;
 

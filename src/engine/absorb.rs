@@ -1,0 +1,158 @@
+//! What an input changes. Nothing is decided here; who is to be looked at is put on the agendas.
+
+use super::record::Recorder;
+use super::replica::{Change, Replica};
+use super::{
+    AttemptId, Engine, Evidence, Input, Observation, Outcome, PolicyKey, Reason, ReplicaKey, RuleKind, Time,
+    TransitionKind, gate,
+};
+
+impl Engine {
+    /// Takes a fact that became known at `at`.
+    pub(super) fn absorb(&mut self, at: Time, input: Input, recorder: &mut Recorder<'_>) {
+        match input {
+            Input::Synced => self.synced = true,
+            Input::PolicySet { policy, spec } => {
+                self.fleets.entry(policy).or_default().set(spec);
+                self.touch_fleet(policy);
+            }
+            Input::PolicyInvalid { policy } => {
+                self.fleets.entry(policy).or_default();
+                self.touch_fleet(policy);
+            }
+            Input::PolicyRemoved { policy } => {
+                self.touch_fleet(policy);
+                self.fleets.remove(&policy);
+            }
+            Input::PassedBefore { policy, rules } => {
+                let fleet = self.fleets.entry(policy).or_default();
+                for kind in RuleKind::ALL {
+                    fleet.ever_passed[kind] |= rules[kind];
+                }
+            }
+            Input::SeatRestored { policy, seat, memory } => {
+                self.fleets.entry(policy).or_default().restore(seat, memory);
+                self.fleet_agenda.touch(policy.0);
+            }
+            Input::ReplicaSeen { replica, seen } => self.see(replica, *seen, at),
+            Input::ReplicaGone { replica } => self.forget(replica),
+            Input::OwnerSeen { owner, seen } => {
+                self.owners.insert(owner, seen);
+                self.touch_fleets();
+            }
+            Input::NodeSeen { node, state } => {
+                self.nodes.insert(node, state);
+                self.touch_fleets();
+            }
+            Input::AttemptFinished { attempt, outcome } => self.finish(attempt, outcome, at, recorder),
+            Input::GateResult { replica, result } => {
+                if let Some(replica) = present(&mut self.replicas, replica) {
+                    gate::wrote(replica, result, at, recorder);
+                    self.replica_agenda.touch(replica.key.index);
+                }
+            }
+            Input::IntentResult { replica, result } => {
+                for (key, fleet) in &mut self.fleets {
+                    fleet.intent_written(replica, result);
+                    self.fleet_agenda.touch(key.0);
+                }
+            }
+            Input::RestartResult { replica, result } => {
+                for (key, fleet) in &mut self.fleets {
+                    fleet.restarted(*key, replica, result, at, recorder);
+                    self.fleet_agenda.touch(key.0);
+                }
+            }
+        }
+    }
+
+    fn see(&mut self, key: ReplicaKey, seen: Observation, at: Time) {
+        let index = key.index as usize;
+        if self.replicas.len() <= index {
+            self.replicas.resize_with(index + 1, || None);
+        }
+        if let Some(old) = self.replicas[index].as_ref().filter(|old| old.key != key) {
+            self.forget(old.key);
+        }
+        let policy = seen.policy;
+        let slot = &mut self.replicas[index];
+        let change = match slot {
+            Some(replica) => {
+                let before = replica.seen.policy;
+                match before.and_then(|before| Some((before, self.fleets.get_mut(&before)?))) {
+                    Some((before, fleet)) if Some(before) != policy => {
+                        fleet.leave(replica);
+                        self.fleet_agenda.touch(before.0);
+                    }
+                    Some((_, fleet)) => fleet.look_away(replica),
+                    None => {}
+                }
+                replica.observe(seen, at)
+            }
+            None => {
+                *slot = Some(Replica::new(key, seen, at));
+                Change::Same
+            }
+        };
+        if let (Some(replica), Some(policy)) = (slot, policy)
+            && let Some(fleet) = self.fleets.get_mut(&policy)
+        {
+            fleet.join(replica);
+            if change == Change::Replaced {
+                fleet.replaced(replica, at);
+                self.fleet_agenda.touch(policy.0);
+            }
+        }
+        self.replica_agenda.touch(key.index);
+    }
+
+    fn forget(&mut self, key: ReplicaKey) {
+        let Some(slot) = self.replicas.get_mut(key.index as usize) else { return };
+        let Some(gone) = slot.take_if(|replica| replica.key == key) else { return };
+        if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(&key)?))) {
+            fleet.leave(&gone);
+            self.fleet_agenda.touch(policy.0);
+        }
+        self.replica_agenda.touch(key.index);
+    }
+
+    fn finish(&mut self, attempt: AttemptId, outcome: Outcome, at: Time, recorder: &mut Recorder<'_>) {
+        let Some(replica) = present(&mut self.replicas, attempt.replica) else { return };
+        let Some((key, fleet)) = replica.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(&key)?))) else {
+            return;
+        };
+        let Some(spec) = &fleet.spec else { return };
+        let was_started = replica.is_started();
+        if replica.finish(attempt, outcome, spec, at) == Some(Evidence::Pass) {
+            if !std::mem::replace(&mut fleet.ever_passed[attempt.rule], true) {
+                self.fleet_agenda.touch(key.0);
+            }
+            if !was_started && replica.is_started() {
+                let reason = Reason::Passed { rule: attempt.rule, streak: 1 };
+                recorder.record(Some(key), replica.key, at, TransitionKind::Started, reason);
+            }
+        }
+        if replica.is_settled {
+            self.replica_agenda.set(attempt.replica.index, replica.next_wake().map(|(at, _)| at));
+        } else {
+            self.replica_agenda.touch(attempt.replica.index);
+        }
+    }
+
+    fn touch_fleet(&mut self, policy: PolicyKey) {
+        for index in self.fleets.get(&policy).into_iter().flat_map(|fleet| fleet.members.iter()) {
+            self.replica_agenda.touch(*index);
+        }
+        self.fleet_agenda.touch(policy.0);
+    }
+
+    fn touch_fleets(&mut self) {
+        for key in self.fleets.keys() {
+            self.fleet_agenda.touch(key.0);
+        }
+    }
+}
+
+pub(super) fn present(replicas: &mut [Option<Replica>], key: ReplicaKey) -> Option<&mut Replica> {
+    replicas.get_mut(key.index as usize)?.as_mut().filter(|replica| replica.key == key)
+}

@@ -1,0 +1,166 @@
+//! The replicas that one policy keeps: who they are, where they sit, and which of them are to be restarted.
+
+mod headcount;
+mod obstacle;
+mod restart;
+mod seating;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::record::Recorder;
+use super::replica::Replica;
+use super::seat::{Order, Seat, StageOfLife};
+use super::{NodeKey, NodeState, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SeatKey, Time};
+use headcount::Headcount;
+
+/// One policy and what it keeps.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Fleet {
+    /// The last valid spec.
+    pub(super) spec: Option<Box<Policy>>,
+    /// Counts the specs.
+    pub(super) edition: Edition,
+    /// The rules that somebody has passed under their present question.
+    pub(super) ever_passed: PerRule<bool>,
+    /// The replicas, by index.
+    pub(super) members: BTreeSet<u32>,
+    /// The seats that remember something.
+    pub(super) seats: BTreeMap<SeatKey, Seat>,
+    pub(super) restarts: Restarts,
+    /// When it is to be looked at though nothing happened, and what for.
+    pub(super) wake: Option<(Time, &'static str)>,
+    headcount: Headcount,
+    /// The replicas whose rules ask for a restart: since when, and which rule.
+    wanting: BTreeMap<u32, (Time, RuleKind)>,
+    /// A restart of a seat is in flight.
+    is_restarting: bool,
+    next_nth: u32,
+}
+
+/// Which spec of a fleet; the first is 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Edition(u32);
+
+/// Restarts carried out since the engine began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Restarts {
+    pub(super) total: u32,
+    pub(super) in_startup: u32,
+    pub(super) futile: u32,
+}
+
+/// One look at a fleet, and what surrounds it.
+pub(super) struct Look<'a, 'r> {
+    /// The policy.
+    pub(super) key: PolicyKey,
+    pub(super) now: Time,
+    pub(super) replicas: &'a mut [Option<Replica>],
+    pub(super) owners: &'a BTreeMap<OwnerKey, Owner>,
+    pub(super) nodes: &'a BTreeMap<NodeKey, NodeState>,
+    pub(super) recorder: &'a mut Recorder<'r>,
+}
+
+impl Fleet {
+    /// Takes a newer spec. A rule that asks something else has been passed by nobody yet.
+    pub(super) fn set(&mut self, spec: Box<Policy>) {
+        for kind in RuleKind::ALL {
+            let asked = |policy: &Policy| policy.rule(kind).map(|rule| rule.question);
+            self.ever_passed[kind] &= self.spec.as_ref().is_none_or(|old| asked(old) == asked(&spec));
+        }
+        self.spec = Some(spec);
+        self.edition.0 = self.edition.0.wrapping_add(1);
+    }
+
+    /// A replica that it keeps was seen, for the first time or again.
+    pub(super) fn join(&mut self, replica: &mut Replica) {
+        self.headcount.add(&replica.seen);
+        if self.members.insert(replica.key.index) {
+            self.seat(replica);
+        }
+    }
+
+    /// A replica will be seen again, perhaps as something else.
+    pub(super) fn look_away(&mut self, replica: &Replica) {
+        if self.members.contains(&replica.key.index) {
+            self.headcount.subtract(&replica.seen);
+        }
+    }
+
+    /// A replica is gone, or kept by another policy.
+    pub(super) fn leave(&mut self, replica: &Replica) {
+        self.look_away(replica);
+        self.members.remove(&replica.key.index);
+        self.wanting.remove(&replica.key.index);
+        for seat in self.seats.values_mut().filter(|seat| seat.memory.occupant == Some(replica.key)) {
+            seat.memory.occupant = None;
+        }
+    }
+
+    /// Notes what a replica's rules ask for now.
+    pub(super) fn note(&mut self, replica: &mut Replica, now: Time) {
+        let index = replica.key.index;
+        match self.spec.as_ref().and_then(|spec| replica.wants_restart(spec)) {
+            Some(rule) => self.wanting.entry(index).or_insert((now, rule)).1 = rule,
+            None => {
+                self.wanting.remove(&index);
+                replica.obstacle = None;
+            }
+        }
+    }
+
+    /// The restart that a replica's rules ask for.
+    pub(super) fn wants(&self, replica: &Replica) -> Option<RuleKind> {
+        self.wanting.get(&replica.key.index).map(|(_, rule)| *rule)
+    }
+
+    /// Whether it matters to it what becomes of its replicas.
+    pub(super) fn is_busy(&self) -> bool {
+        self.is_restarting || !self.wanting.is_empty()
+    }
+
+    /// Follows the restarts in flight, then decides new ones.
+    pub(super) fn step(&mut self, look: &mut Look<'_, '_>) {
+        let Some(spec) = self.spec.take() else { return };
+        self.order(&spec, look);
+        self.supervise(&spec, look);
+        self.decide(&spec, look);
+        self.is_restarting = self.seats.values().any(|seat| seat.memory.intent.is_some());
+        self.wake = self.next_wake(&spec, look);
+        self.spec = Some(spec);
+    }
+
+    fn next_wake(&self, spec: &Policy, look: &Look<'_, '_>) -> Option<(Time, &'static str)> {
+        let seats = self.seats.values().flat_map(|seat| {
+            let doubt = seat.doubted_until().map(|at| (at, "lost answer of a restart"));
+            let deadline = seat.deadline(&spec.restart).map(|at| (at, "deadline of a restart"));
+            let reset = seat.resets(&spec.restart).map(|at| (at, "backoff forgotten"));
+            [doubt, deadline, reset]
+        });
+        let waiting = self.wanting.keys().map(|index| {
+            let replica = look.replicas.get(*index as usize)?.as_ref()?;
+            let (until, _) = self.seats.get(&replica.seat()?)?.waits(spec.restart.backoff, look.now)?;
+            Some((until, "restart may be tried"))
+        });
+        seats.chain(waiting).flatten().min()
+    }
+}
+
+impl Look<'_, '_> {
+    /// The replica of that key, if it is still there.
+    fn replica(&self, key: ReplicaKey) -> Option<&Replica> {
+        self.replicas.get(key.index as usize)?.as_ref().filter(|replica| replica.key == key)
+    }
+}
+
+impl Restarts {
+    fn count(&mut self, order: Order) {
+        self.total = self.total.saturating_add(1);
+        self.in_startup = self.in_startup.saturating_add(u32::from(order.stage_of_life == StageOfLife::Starting));
+    }
+
+    fn uncount(&mut self, order: Option<Order>) {
+        let starting = order.is_some_and(|order| order.stage_of_life == StageOfLife::Starting);
+        self.total = self.total.saturating_sub(1);
+        self.in_startup = self.in_startup.saturating_sub(u32::from(starting));
+    }
+}

@@ -1,0 +1,158 @@
+//! When a replica is in the pool.
+
+use super::*;
+
+#[test]
+fn a_new_container_stays_outside_until_startup_and_readiness_have_passed() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.answer(0, OutcomeClass::BadStatus { status: 503 });
+    bench.pass(2);
+    assert_eq!(bench.gate(0), CLOSED);
+    bench.answers.insert((0, RuleKind::Startup), OutcomeClass::Passed);
+    bench.pass(2);
+    assert_eq!(bench.gate(0), CLOSED);
+    bench.answers.insert((0, RuleKind::Readiness), OutcomeClass::Passed);
+    bench.pass(1);
+    assert_eq!(bench.gate(0), OPEN);
+}
+
+#[test]
+fn a_replica_is_ejected_at_the_threshold_and_admitted_by_one_pass_without_a_restart() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.pass(3);
+    bench.answers.insert((0, RuleKind::Readiness), OutcomeClass::BadStatus { status: 503 });
+    bench.pass(1);
+    assert_eq!(bench.gate(0), CLOSED);
+    bench.pass(30);
+    bench.answers.clear();
+    bench.pass(1);
+    assert_eq!((bench.gate(0), bench.restarts()), (OPEN, vec![]));
+}
+
+#[test]
+fn the_first_sight_of_a_container_that_does_not_run_closes_the_gate() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.pass(3);
+    bench.each_container(0, |container| container.state = ContainerState::Down);
+    bench.settle();
+    assert_eq!(bench.gate(0), CLOSED);
+}
+
+#[test]
+fn a_replacement_container_inherits_no_verdict() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.pass(3);
+    bench.answer(0, OutcomeClass::NoResponse);
+    bench.replace_container(0);
+    bench.settle();
+    assert_eq!(bench.gate(0), CLOSED);
+}
+
+#[test]
+fn observing_opens_new_gates_at_once_and_restarts_nobody() {
+    let mut bench = Bench::with(Policy { mode: Mode::Observe, ..policy() });
+    bench.add(0);
+    bench.answer(0, OutcomeClass::NoResponse);
+    bench.pass(60);
+    assert_eq!((bench.gate(0), bench.restarts()), (OPEN, vec![]));
+    assert!(bench.attempts > 50);
+}
+
+#[test]
+fn a_paused_policy_lets_new_replicas_in_and_leaves_known_ones_alone() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.answer(0, OutcomeClass::BadStatus { status: 503 });
+    bench.pass(2);
+    bench.set(Policy { mode: Mode::Paused, ..policy() });
+    bench.add(1);
+    bench.settle();
+    let attempts = bench.attempts;
+    bench.pass(10);
+    assert_eq!((bench.gate(0), bench.gate(1), bench.attempts), (CLOSED, OPEN, attempts));
+}
+
+#[test]
+fn a_replica_that_no_policy_selects_is_let_in_after_thirty_seconds_not_before() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.answer(0, OutcomeClass::BadStatus { status: 503 });
+    bench.pass(2);
+    bench.show(0, |seen| (seen.policy, seen.targets) = (None, PerRule::default()));
+    bench.pass(29);
+    assert_eq!(bench.gate(0), CLOSED);
+    bench.pass(2);
+    assert_eq!(bench.gate(0), OPEN);
+}
+
+#[test]
+fn without_a_valid_policy_ever_the_gate_is_open_and_says_why() {
+    let mut bench = Bench::new();
+    bench.tell(Input::PolicyInvalid { policy: POLICY });
+    bench.tell(Input::Synced);
+    bench.add(0);
+    bench.settle();
+    assert_eq!(bench.gate(0), OPEN);
+    assert_eq!(bench.report().replica_reports[0].gate, Some((Gate::Open, Reason::InvalidPolicy)));
+}
+
+#[test]
+fn a_policy_that_became_invalid_leaves_the_last_valid_one_in_force() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.pass(3);
+    bench.tell(Input::PolicyInvalid { policy: POLICY });
+    bench.answer(0, OutcomeClass::NoResponse);
+    bench.pass(5);
+    assert_eq!(bench.restarts(), [(6, 0)]);
+}
+
+#[test]
+fn a_rule_that_nobody_has_passed_ejects_and_restarts_nobody() {
+    let mut bench = Bench::new();
+    bench.set(Policy { mode: Mode::Observe, ..policy() });
+    bench.tell(Input::Synced);
+    bench.add(0);
+    bench.answer(0, OutcomeClass::BadStatus { status: 404 });
+    bench.pass(5);
+    bench.set(policy());
+    bench.pass(60);
+    assert_eq!((bench.gate(0), bench.restarts()), (OPEN, vec![]));
+}
+
+#[test]
+fn an_unanswerable_rule_counts_as_absent() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    let problem = Target::Unusable(TargetProblem::UnknownPort);
+    bench.show(0, |seen| {
+        seen.targets = PerRule { startup: Some(problem), liveness: Some(problem), readiness: Some(problem) };
+    });
+    bench.pass(1);
+    assert_eq!(bench.gate(0), OPEN);
+    assert_eq!(bench.report().rules.liveness.unwrap().unusable, Some((1, TargetProblem::UnknownPort)));
+}
+
+#[test]
+fn an_unchanged_gate_is_written_once() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.pass(3);
+    let writes = bench.done.len();
+    bench.pass(60);
+    assert_eq!((bench.gate(0), bench.done.len()), (OPEN, writes));
+}
+
+#[test]
+fn a_gate_that_somebody_else_turned_is_turned_back() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.pass(3);
+    bench.show(0, |seen| seen.gate = CLOSED);
+    bench.settle();
+    assert_eq!(bench.gate(0), OPEN);
+}

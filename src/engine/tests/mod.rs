@@ -1,0 +1,14 @@
+//! What the engine must do, told by what it does in a small world.
+
+use super::test_support::{Bench, OWNER, POLICY, key, policy, rule};
+use super::*;
+
+const OPEN: GateSeen = GateSeen::Set(Gate::Open);
+const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
+
+mod edits;
+mod gates;
+mod restarts;
+mod seats;
+mod skip;
+mod verdicts;

@@ -1,0 +1,206 @@
+//! Passing over attempts comes to the same as making them.
+
+use std::num::NonZeroU32;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// The unit of every time here.
+const TICK: Span = Span::from_millis(100);
+/// How long a restarted container takes to run again.
+const RETURN: Span = Span::from_millis(700);
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn a_skipped_stretch_leaves_the_engine_as_a_stepped_one_does(
+        before in spec(),
+        replicas in 1u32..4,
+        course in prop::collection::vec((event(), 1u64..150), 1..25),
+    ) {
+        let (mut stepped, mut skipping) = (World::new(&before, replicas), World::new(&before, replicas));
+        for (event, ticks) in course {
+            stepped.advance(&event, ticks, step);
+            skipping.advance(&event, ticks, Engine::skip);
+            prop_assert_eq!(&stepped.bench.done, &skipping.bench.done);
+            prop_assert_eq!(stepped.bench.attempts, skipping.bench.attempts + skipping.skipped);
+            let (stepped, skipped) = (stepped.state(), skipping.state());
+            let differs = stepped.split(", ").zip(skipped.split(", ")).find(|(stepped, skipped)| stepped != skipped);
+            prop_assert_eq!(differs, None);
+        }
+    }
+}
+
+#[test]
+fn a_settled_fleet_is_skipped_as_a_whole() {
+    let mut world = World::new(&policy(), 3);
+    world.advance(&Event::Nothing, 19, step);
+    let stepped = world.bench.attempts;
+    world.advance(&Event::Nothing, 1_000, Engine::skip);
+    assert_eq!((world.bench.attempts, world.skipped), (stepped, 3 * 2 * 100));
+}
+
+#[test]
+fn a_failing_replica_is_skipped_up_to_its_threshold() {
+    let mut world = World::new(&policy(), 1);
+    world.advance(&Event::Nothing, 20, step);
+    let stepped = world.bench.attempts;
+    world.advance(&Event::Answer(0, RuleKind::Liveness, OutcomeClass::NoResponse), 25, Engine::skip);
+    let made = world.bench.attempts - stepped;
+    assert_eq!(
+        (made, world.bench.restarts().len()),
+        (4, 1),
+        "the first and the third failure, and readiness with them"
+    );
+}
+
+#[test]
+fn nothing_is_skipped_while_inputs_wait_for_a_poll() {
+    let mut world = World::new(&policy(), 1);
+    world.advance(&Event::Nothing, 20, step);
+    world.bench.tell(Input::NodeSeen { node: NodeKey(0), state: NodeState::Ready });
+    let passed = world.answers(0);
+    assert_eq!(world.bench.engine.skip(key(0), world.bench.now + TICK * 1_000, passed), 0);
+}
+
+/// Skips nothing.
+fn step(_: &mut Engine, _: ReplicaKey, _: Time, _: PerRule<OutcomeClass>) -> u64 {
+    0
+}
+
+/// A bench whose restarted containers come back after a while.
+struct World {
+    bench: Bench,
+    replicas: u32,
+    returns: BTreeMap<u32, Time>,
+    told: usize,
+    skipped: u32,
+}
+
+#[derive(Clone, Debug)]
+enum Event {
+    Nothing,
+    Answer(u32, RuleKind, OutcomeClass),
+    Replace(u32),
+    Edit(Policy),
+}
+
+impl World {
+    fn new(policy: &Policy, replicas: u32) -> Self {
+        let mut bench = Bench::with(policy.clone());
+        bench.tell(Input::OwnerSeen {
+            owner: OWNER,
+            seen: Owner { kind: OwnerKind::Recreates, desired: replicas, first: 0 },
+        });
+        for replica in 0..replicas {
+            bench.add(replica);
+        }
+        Self { bench, replicas, returns: BTreeMap::new(), told: 0, skipped: 0 }
+    }
+
+    /// Lets something happen, and then so much time pass. `skip` is asked wherever there is time to pass over.
+    fn advance(
+        &mut self,
+        event: &Event,
+        ticks: u64,
+        skip: impl Fn(&mut Engine, ReplicaKey, Time, PerRule<OutcomeClass>) -> u64,
+    ) {
+        match event {
+            Event::Nothing => {}
+            Event::Answer(replica, rule, class) => {
+                self.bench.answers.insert((replica % self.replicas, *rule), *class);
+            }
+            Event::Replace(replica) => self.bench.replace_container(replica % self.replicas),
+            Event::Edit(policy) => self.bench.set(policy.clone()),
+        }
+        let end = self.bench.now + TICK * ticks;
+        while self.bench.now < end {
+            self.bench.settle();
+            self.note_restarts();
+            let until = self.returns.values().copied().fold(end, Time::min);
+            for replica in 0..self.replicas {
+                let answers = self.answers(replica);
+                self.skipped += skip(&mut self.bench.engine, key(replica), until, answers) as u32;
+            }
+            let next = self.bench.engine.next_deadline().map_or(until, |(at, _)| at);
+            self.bench.now = next.min(until);
+            self.let_return();
+        }
+    }
+
+    fn note_restarts(&mut self) {
+        for (at, effect) in &self.bench.done[self.told..] {
+            if let Effect::Restart { replica, .. } = effect {
+                self.returns.insert(replica.index, *at + RETURN);
+            }
+        }
+        self.told = self.bench.done.len();
+    }
+
+    fn let_return(&mut self) {
+        let now = self.bench.now;
+        for (replica, _) in self.returns.extract_if(.., |_, at| *at <= now).collect::<Vec<_>>() {
+            self.bench.replace_container(replica);
+        }
+    }
+
+    fn answers(&self, replica: u32) -> PerRule<OutcomeClass> {
+        let answer = |rule| self.bench.answers.get(&(replica, rule)).copied().unwrap_or(OutcomeClass::Passed);
+        PerRule {
+            startup: answer(RuleKind::Startup),
+            liveness: answer(RuleKind::Liveness),
+            readiness: answer(RuleKind::Readiness),
+        }
+    }
+
+    fn state(&self) -> String {
+        let Engine { replicas, fleets, .. } = &self.bench.engine;
+        format!("{:?}, {fleets:?}, {replicas:?}", self.bench.engine.next_deadline())
+    }
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let rule = || prop::sample::select(RuleKind::ALL.to_vec());
+    let class = prop_oneof![
+        4 => Just(OutcomeClass::Passed),
+        4 => Just(OutcomeClass::NoResponse),
+        1 => Just(OutcomeClass::ProberError),
+    ];
+    prop_oneof![
+        6 => (0u32..4, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
+        1 => (0u32..4).prop_map(Event::Replace),
+        2 => spec().prop_map(Event::Edit),
+        1 => Just(Event::Nothing),
+    ]
+}
+
+fn spec() -> impl Strategy<Value = Policy> {
+    let asked = || {
+        (1u64..30, 1u64..20, 0u64..40, 1u32..5, 1u32..4, 0u64..2).prop_map(
+            |(period, timeout, delay, failures, successes, question)| Rule {
+                question: Question(question),
+                period: TICK * period,
+                timeout: TICK * timeout,
+                initial_delay: TICK * delay,
+                failure_threshold: NonZeroU32::new(failures).unwrap(),
+                success_threshold: NonZeroU32::new(successes).unwrap(),
+            },
+        )
+    };
+    let rules = (prop::option::of(asked()), prop::option::weighted(0.9, asked()), prop::option::weighted(0.9, asked()));
+    let phase =
+        prop_oneof![Just(Phase::Spread), (0u64..50).prop_map(|at| Phase::Aligned { origin: Time::ZERO + TICK * at })];
+    let mode = prop_oneof![8 => Just(Mode::Enforce), 1 => Just(Mode::Observe), 1 => Just(Mode::Paused)];
+    let pool = prop_oneof![4 => Just(Pool::ReadinessGate), 1 => Just(Pool::None)];
+    let restart = (0u64..100, 1u32..4, 20u64..200).prop_map(|(backoff, at_once, deadline)| RestartSettings {
+        max_concurrent: Amount::Count(at_once),
+        backoff: Backoff { initial: TICK * backoff, max: TICK * 200, reset_after: TICK * 400 },
+        deadline: TICK * deadline,
+        ..policy().restart
+    });
+    (rules, phase, mode, pool, restart).prop_map(|((startup, liveness, readiness), phase, mode, pool, restart)| {
+        Policy { rules: PerRule { startup, liveness, readiness }, phase, mode, pool, restart, ..policy() }
+    })
+}
