@@ -57,6 +57,17 @@ fn what_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn who_is_no_worse_off_than_its_neighbours_is_not_ejected_so_nothing_is_lost_in_vain() {
+    let printed = printed(&["--table", "neighbours", "--output", "json"]);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&printed).unwrap();
+    for row in rows.iter().filter(|row| row["content"] == "deep-shared" || row["content"] == "deep-all") {
+        let lost = ["vain_rejections", "dropped_reads", "silent_losses"].map(|column| row[column].as_u64());
+        assert_eq!(lost, [Some(0); 3], "{row}");
+    }
+    assert_eq!(rows.len(), 5);
+}
+
+#[test]
 fn no_content_of_an_endpoint_saves_what_a_shared_store_drops() {
     for (store, turns) in [(Store::State, 11), (Store::Billing, 11)] {
         let file = ScenarioFile { faults: vec![outage(store, 100, turns)], ..scenario() };

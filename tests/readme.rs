@@ -69,6 +69,7 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::PROBER_ERRORS,
             conditions::EJECTION_NOT_EFFECTIVE,
             conditions::RESTART_HELD,
+            conditions::SHARED_FAILURE,
             conditions::LOOPING,
         ]
         .map(str::to_owned),

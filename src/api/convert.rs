@@ -2,10 +2,13 @@
 
 use std::fmt;
 
-use super::spec::{HandlerSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec, Through};
+use super::spec::{
+    HandlerSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through,
+};
 use super::{Port, Selector, checks};
 use crate::engine::{
-    Backoff, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind,
+    Backoff, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings,
+    Rule, RuleKind, SharedFailure,
 };
 
 /// A policy that makes sense.
@@ -74,6 +77,12 @@ impl ProbePolicySpec {
             rules,
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),
+            fleet: FleetSettings {
+                shared_failure: match self.fleet.shared_failure {
+                    SharedFailureSpec::Hold => SharedFailure::Hold,
+                    SharedFailureSpec::Ignore => SharedFailure::Ignore,
+                },
+            },
             phase,
         };
         Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks })
@@ -226,6 +235,7 @@ mod tests {
         assert_eq!(parsed.policy.generation, 7);
         assert_eq!(parsed.policy.mode, Mode::Observe);
         assert_eq!(parsed.policy.pool, Pool::ReadinessGate);
+        assert_eq!(parsed.policy.fleet.shared_failure, SharedFailure::Hold);
         assert_eq!(parsed.policy.rules, PerRule::default());
         assert_eq!(parsed.asks, PerRule::default());
         assert_eq!((restart.method, restart.max_concurrent), (RestartMethod::Evict, Amount::Count(1)));

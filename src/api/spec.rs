@@ -71,6 +71,10 @@ pub struct ProbePolicySpec {
     /// How the pool is told which replicas are in it.
     #[serde(default)]
     pub pool: PoolSpec,
+
+    /// What is decided with all replicas in view.
+    #[serde(default)]
+    pub fleet: FleetSpec,
 }
 
 /// Whether decisions are carried out.
@@ -270,6 +274,29 @@ pub enum Through {
     ReadinessGate,
     /// Not at all.
     None,
+}
+
+/// What is decided with all replicas in view.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FleetSpec {
+    /// What to do about a readiness failure that most replicas share. It is shared while at least two of the judged
+    /// replicas, and more than half of them, failed their latest attempt; starting and terminating replicas do not count.
+    /// Hold: nobody who is in the pool is ejected for it, since no replica is worse off than its neighbours. Ignore: each
+    /// replica is ejected by its own failures. Default Hold.
+    #[serde(default)]
+    pub shared_failure: SharedFailureSpec,
+}
+
+/// What to do about a readiness failure that most replicas share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum SharedFailureSpec {
+    /// Nobody who is in the pool is ejected for it.
+    #[default]
+    Hold,
+    /// Each replica is ejected by its own failures.
+    Ignore,
 }
 
 impl Default for RestartSpec {

@@ -2,12 +2,12 @@
 
 use crate::api::conditions::{
     ACCEPTED, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, Holds, LOOPING, NEVER_PASSED, PERIOD_STRETCHED,
-    PROBER_ERRORS, RESTART_HELD, UNGATED,
+    PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
 };
 use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
-use crate::engine::{PolicyKey, PolicyReport, Reason, RuleKind, SeatReport};
+use crate::engine::{Gate, Obstacle, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport};
 
 /// So many names are listed in a sentence before it only counts.
 const NAMED: usize = 3;
@@ -25,6 +25,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         prober_errors(report),
         ejection_not_effective(report),
         restart_held(index, report),
+        shared_failure(index, report),
         looping(index, report),
     ];
     claims.extend(RuleKind::ALL.into_iter().filter_map(|rule| unusable(rule, report)));
@@ -157,6 +158,24 @@ fn restart_held(index: &Index, report: &PolicyReport) -> Claim {
     };
     let pods = list(held.into_iter().map(|(pod, ..)| pod));
     Claim::holds(RESTART_HELD, by.name(), format!("{pods}: {}", Reason::Held { rule, by }))
+}
+
+fn shared_failure(index: &Index, report: &PolicyReport) -> Claim {
+    let held: Vec<_> = report
+        .replica_reports
+        .iter()
+        .filter_map(|replica| match replica.gate {
+            Some((Gate::Open, reason @ Reason::Held { by: Obstacle::SharedFailure { .. }, .. })) => {
+                Some((index.pod(replica.replica)?.name.name.to_string(), reason))
+            }
+            Some(_) | None => None,
+        })
+        .collect();
+    let Some(&(_, reason)) = held.first() else {
+        return Claim::fails(SHARED_FAILURE, "None", "no replica is kept in the pool for its neighbours' sake");
+    };
+    let pods = list(held.into_iter().map(|(pod, _)| pod));
+    Claim::holds(SHARED_FAILURE, "NoWorseThanNeighbours", format!("{pods}: {reason}"))
 }
 
 fn looping(index: &Index, report: &PolicyReport) -> Claim {

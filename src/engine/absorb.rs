@@ -98,6 +98,7 @@ impl Engine {
             && let Some(fleet) = self.fleets.get_mut(&policy)
         {
             fleet.join(replica);
+            fleet.compare(replica);
             if change == Change::Replaced {
                 fleet.replaced(replica, at);
                 self.fleet_agenda.touch(policy.0);
@@ -132,6 +133,7 @@ impl Engine {
                 recorder.record(Some(key), replica.key, at, TransitionKind::Started, reason);
             }
         }
+        fleet.compare(replica);
         if replica.is_settled {
             self.replica_agenda.set(attempt.replica.index, replica.next_wake().map(|(at, _)| at));
         } else {

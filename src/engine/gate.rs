@@ -185,7 +185,10 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
         Some(Opinion::Bad) if held == Some(Gate::Open) && !policy.ever_passed.readiness => {
             never_passed(RuleKind::Readiness)
         }
-        Some(Opinion::Bad) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
+        Some(Opinion::Bad) => match policy.shared_failure() {
+            Some(by) if held == Some(Gate::Open) => (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by }),
+            Some(_) | None => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
+        },
         None => replica.gate.held.unwrap_or((Gate::Closed, Reason::NotJudged)),
     }
 }

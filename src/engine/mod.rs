@@ -24,7 +24,7 @@
 //! | a rule removed | void | void | none | void |
 //! | `mode` to `Observe` | kept | kept | kept | void |
 //! | `mode` to `Paused` | void; the verdict stays | void | none until resumed | void |
-//! | `restart`, `pool` | kept | kept | kept | looked at again under the new settings |
+//! | `restart`, `pool`, `fleet` | kept | kept | kept | looked at again under the new settings |
 //!
 //! A restart that was already ordered is not taken back by any edit.
 
@@ -71,7 +71,8 @@ pub use keys::{
 };
 pub use outcome::{Evidence, Outcome, OutcomeClass};
 pub use policy::{
-    Amount, Backoff, Mode, OtherOwners, PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind,
+    Amount, Backoff, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings,
+    Rule, RuleKind, SharedFailure,
 };
 pub use reason::{Obstacle, Reason};
 pub use report::{PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
@@ -156,8 +157,11 @@ impl Engine {
     fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
         let replica = self.replicas.get_mut(index as usize)?.as_mut()?;
         let key = replica.seen.policy;
-        let fleet = key.and_then(|key| self.fleets.get_mut(&key));
+        let mut fleet = key.and_then(|key| self.fleets.get_mut(&key));
         replica.reconcile(fleet.as_deref(), now);
+        if let Some(fleet) = &mut fleet {
+            fleet.compare(replica);
+        }
         if let (Some(key), Some(spec)) = (key, fleet.as_ref().and_then(|fleet| fleet.spec.as_ref())) {
             replica.ask(key, spec, now, recorder.effects());
         }

@@ -17,6 +17,8 @@ pub struct Policy {
     pub restart: RestartSettings,
     /// How the pool is told.
     pub pool: Pool,
+    /// What is decided with all replicas in view.
+    pub fleet: FleetSettings,
     /// Where on the clock attempts fall.
     pub phase: Phase,
 }
@@ -128,6 +130,23 @@ pub struct Backoff {
     pub max: Span,
     /// Without a restart for so long, the seat's count begins anew.
     pub reset_after: Span,
+}
+
+/// What is decided with all replicas in view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FleetSettings {
+    /// What to do about readiness failures that most replicas share.
+    pub shared_failure: SharedFailure,
+}
+
+/// What to do about readiness failures that most replicas share. They are shared while at least two of the judged
+/// replicas, and more than half of them, failed their latest attempt: then a replica is no worse off than its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SharedFailure {
+    /// Nobody who is in is ejected for them.
+    Hold,
+    /// A replica is ejected whatever its neighbours do.
+    Ignore,
 }
 
 /// How the pool is told who is in it.

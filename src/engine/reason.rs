@@ -50,7 +50,7 @@ pub enum Reason {
     },
     /// As an earlier engine left it.
     Remembered,
-    /// A restart that a rule wants cannot be done now.
+    /// A restart, or an ejection, that a rule wants cannot be done now.
     Held {
         /// The rule that wants it.
         rule: RuleKind,
@@ -83,7 +83,7 @@ pub enum Reason {
     },
 }
 
-/// What stands in the way of a restart that a rule wants.
+/// What stands in the way of a restart, or of an ejection, that a rule wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Obstacle {
     /// As many seats as allowed are in a restart.
@@ -110,6 +110,13 @@ pub enum Obstacle {
     NodeNotReady,
     /// The container is in the kubelet's crash-loop backoff, which a new pod would lose.
     KubeletBackoff,
+    /// Most replicas fail that rule, so the failure is not this replica's own.
+    SharedFailure {
+        /// Judged replicas whose latest attempt failed.
+        failing: u32,
+        /// Judged replicas.
+        judged: u32,
+    },
     /// The API server said no.
     Refused(Refusal),
 }
@@ -152,6 +159,7 @@ impl Obstacle {
             Self::LowerOrdinalNotReady => "LowerOrdinalNotReady",
             Self::NodeNotReady => "NodeNotReady",
             Self::KubeletBackoff => "KubeletBackoff",
+            Self::SharedFailure { .. } => "SharedFailure",
             Self::Refused(Refusal::Budget) => "BlockedByBudget",
             Self::Refused(Refusal::Changed) => "Changed",
             Self::Refused(Refusal::Forbidden) => "Forbidden",
@@ -190,6 +198,9 @@ impl fmt::Display for Reason {
                 write!(f, "the {rule} rule failed {streak} of {threshold} times in a row, last: {last}")
             }
             Self::Remembered => f.write_str("as it was before this controller started"),
+            Self::Held { rule: rule @ RuleKind::Readiness, by } => {
+                write!(f, "the {rule} rule wants an ejection, but {by}")
+            }
             Self::Held { rule, by } => write!(f, "the {rule} rule wants a restart, but {by}"),
             Self::Loop { restarts, foreign, rule } => {
                 write!(f, "restarted {}", times(*restarts))?;
@@ -220,6 +231,9 @@ impl fmt::Display for Obstacle {
             Self::LowerOrdinalNotReady => f.write_str("a lower ordinal is not Ready"),
             Self::NodeNotReady => f.write_str("its node is not Ready"),
             Self::KubeletBackoff => f.write_str("its container is in the kubelet's crash-loop backoff"),
+            Self::SharedFailure { failing, judged } => {
+                write!(f, "the failure is shared by {failing} of {judged} replicas")
+            }
             Self::Refused(refusal) => write!(f, "{refusal}"),
         }
     }

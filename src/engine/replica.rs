@@ -4,8 +4,8 @@ use super::fleet::Edition;
 use super::gate::GateKeeper;
 use super::judge::Judge;
 use super::{
-    Container, ContainerState, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, PerRule, Place, Policy,
-    ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
+    Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass,
+    PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
 };
 
 /// One replica.
@@ -114,6 +114,15 @@ impl Replica {
             && [RuleKind::Liveness, RuleKind::Readiness]
                 .iter()
                 .all(|kind| self.judges[*kind].as_ref().is_none_or(|judge| judge.passes > 0))
+    }
+
+    /// What the latest attempt of the readiness rule came to; `None` while that rule does not judge the replica: it is
+    /// starting, down or being ended, or has no finished attempt.
+    pub(super) fn readiness(&self) -> Option<Evidence> {
+        let container = self.container(RuleKind::Readiness).filter(|container| runs(container.state))?;
+        let asked = self.is_live() && (self.is_started() || self.startup_rule_is_absent());
+        let judge = self.judges.readiness.as_ref().filter(|judge| asked && judge.container == container.incarnation)?;
+        judge.last.map(OutcomeClass::evidence)
     }
 
     /// It is meant to run.

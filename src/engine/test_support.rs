@@ -40,6 +40,7 @@ pub(super) fn policy() -> Policy {
             other_owners: OtherOwners::Refuse,
         },
         pool: Pool::ReadinessGate,
+        fleet: FleetSettings { shared_failure: SharedFailure::Ignore },
         phase: Phase::Aligned { origin: Time::ZERO },
     }
 }

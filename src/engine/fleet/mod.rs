@@ -4,14 +4,19 @@ mod headcount;
 mod obstacle;
 mod restart;
 mod seating;
+mod standings;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::record::Recorder;
 use super::replica::Replica;
 use super::seat::{Order, Seat, StageOfLife};
-use super::{NodeKey, NodeState, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SeatKey, Time};
+use super::{
+    NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SeatKey,
+    SharedFailure, Time,
+};
 use headcount::Headcount;
+use standings::Standings;
 
 /// One policy and what it keeps.
 #[derive(Clone, Debug, Default)]
@@ -30,6 +35,8 @@ pub(super) struct Fleet {
     /// When it is to be looked at though nothing happened, and what for.
     pub(super) wake: Option<(Time, &'static str)>,
     headcount: Headcount,
+    /// How its replicas stand with the readiness rule.
+    standings: Standings,
     /// The replicas whose rules ask for a restart: since when, and which rule.
     wanting: BTreeMap<u32, (Time, RuleKind)>,
     /// A restart of a seat is in flight.
@@ -90,9 +97,26 @@ impl Fleet {
     pub(super) fn leave(&mut self, replica: &Replica) {
         self.look_away(replica);
         self.members.remove(&replica.key.index);
+        self.standings.forget(replica.key.index);
         self.wanting.remove(&replica.key.index);
         for seat in self.seats.values_mut().filter(|seat| seat.memory.occupant == Some(replica.key)) {
             seat.memory.occupant = None;
+        }
+    }
+
+    /// Notes how a replica stands with the readiness rule now. To be called before anybody is decided on.
+    pub(super) fn compare(&mut self, replica: &Replica) {
+        if self.spec.as_ref().is_some_and(|spec| spec.fleet.shared_failure == SharedFailure::Hold) {
+            self.standings.note(replica.key.index, replica.readiness());
+        }
+    }
+
+    /// What speaks against ejecting anybody: most replicas fail the readiness rule.
+    pub(super) fn shared_failure(&self) -> Option<Obstacle> {
+        let spec = self.spec.as_ref()?;
+        match spec.fleet.shared_failure {
+            SharedFailure::Hold => self.standings.shared(),
+            SharedFailure::Ignore => None,
         }
     }
 

@@ -156,3 +156,40 @@ fn a_gate_that_somebody_else_turned_is_turned_back() {
     bench.settle();
     assert_eq!(bench.gate(0), OPEN);
 }
+
+#[test]
+fn a_readiness_failure_that_most_replicas_share_ejects_nobody_who_is_in() {
+    let failing = OutcomeClass::BadStatus { status: 503 };
+    for (replicas, fail, ejects) in [(1, 1, true), (2, 1, true), (2, 2, false), (4, 2, true), (4, 3, false)] {
+        let fleet = FleetSettings { shared_failure: SharedFailure::Hold };
+        let mut bench = Bench::with(Policy { fleet, ..policy() });
+        (0..replicas).for_each(|replica| bench.add(replica));
+        bench.pass(3);
+        for replica in 0..fail {
+            bench.answers.insert((replica, RuleKind::Readiness), failing);
+        }
+        bench.pass(5);
+        let gate = if ejects { CLOSED } else { OPEN };
+        (0..fail).for_each(|replica| assert_eq!(bench.gate(replica), gate, "{replica} of {fail} of {replicas}"));
+        assert_eq!(bench.gate(replicas - 1), if fail == replicas { gate } else { OPEN });
+    }
+}
+
+#[test]
+fn who_still_fails_when_most_of_its_neighbours_pass_again_is_ejected() {
+    let fleet = FleetSettings { shared_failure: SharedFailure::Hold };
+    let mut bench = Bench::with(Policy { fleet, ..policy() });
+    (0..3).for_each(|replica| bench.add(replica));
+    bench.pass(3);
+    for replica in 0..3 {
+        bench.answers.insert((replica, RuleKind::Readiness), OutcomeClass::NoResponse);
+    }
+    bench.pass(3);
+    assert_eq!([0, 1, 2].map(|replica| bench.gate(replica)), [OPEN; 3]);
+    let held = bench.report().replica_reports[0].gate.unwrap().1;
+    assert_eq!(held.to_string(), "the readiness rule wants an ejection, but the failure is shared by 3 of 3 replicas");
+    bench.answers.remove(&(1, RuleKind::Readiness));
+    bench.answers.remove(&(2, RuleKind::Readiness));
+    bench.pass(1);
+    assert_eq!([0, 1, 2].map(|replica| bench.gate(replica)), [CLOSED, OPEN, OPEN]);
+}

@@ -200,7 +200,16 @@ fn spec() -> impl Strategy<Value = Policy> {
         deadline: TICK * deadline,
         ..policy().restart
     });
-    (rules, phase, mode, pool, restart).prop_map(|((startup, liveness, readiness), phase, mode, pool, restart)| {
-        Policy { rules: PerRule { startup, liveness, readiness }, phase, mode, pool, restart, ..policy() }
-    })
+    let shared = prop_oneof![Just(SharedFailure::Hold), Just(SharedFailure::Ignore)];
+    (rules, phase, mode, pool, restart, shared).prop_map(
+        |((startup, liveness, readiness), phase, mode, pool, restart, shared_failure)| Policy {
+            rules: PerRule { startup, liveness, readiness },
+            fleet: FleetSettings { shared_failure },
+            phase,
+            mode,
+            pool,
+            restart,
+            ..policy()
+        },
+    )
 }

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 
 use super::content::{self, Content};
 use super::tables;
+use crate::api::SharedFailureSpec;
 use crate::lesson::{LessonError, NoPlan};
 use crate::report::Delivery;
 use crate::scenario::Scenario;
@@ -38,6 +39,8 @@ enum Table {
     /// What each depth costs and what it saves
     #[default]
     Content,
+    /// The same while a replica is only ejected if it is worse off than its neighbours (sharedFailure: Hold)
+    Neighbours,
     /// What it costs to ask less often
     Interval,
     /// What the asking itself costs
@@ -59,7 +62,7 @@ impl Args {
     /// What is going to be done.
     pub fn plan(self) -> Result<Plan, NoPlan> {
         let World::Model = self.world;
-        if self.setting.is_some() && self.table != Table::Content {
+        if self.setting.is_some() && !matches!(self.table, Table::Content | Table::Neighbours) {
             return Err(NoPlan::SettingOfTable);
         }
         Ok(Plan {
@@ -75,7 +78,8 @@ impl Plan {
     /// Does it, and prints the table.
     pub fn run(self) -> Result<(), LessonError> {
         let report = match self.table {
-            Table::Content => tables::content(&self.scenario, &self.contents),
+            Table::Content => tables::content(&self.scenario, &self.contents, SharedFailureSpec::Ignore),
+            Table::Neighbours => tables::content(&self.scenario, &self.contents, SharedFailureSpec::Hold),
             Table::Interval => tables::interval(&self.scenario),
             Table::Load => tables::load(&self.scenario),
             Table::FalseEjection => tables::false_ejection(&self.scenario),

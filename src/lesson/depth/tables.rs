@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::content::Content;
 use super::detection::Detection;
 use super::load::{Checks, FalseEjection, Load};
-use crate::api::{Duration, ParsedPolicy, ProbePolicySpec};
+use crate::api::{Duration, FleetSpec, ParsedPolicy, ProbePolicySpec, SharedFailureSpec};
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::lesson::LessonError;
 use crate::model::{self, Run};
@@ -19,11 +19,13 @@ const INTERVALS: [u32; 4] = [1, 2, 4, 8];
 /// The fleets and the intervals, in turns, whose checks the lesson counts.
 const CHECKED: [(u32, u32); 6] = [(3, 1), (3, 4), (12, 1), (12, 4), (48, 1), (48, 4)];
 
-/// Depths beside each other; all of them are the table `lessons/depth/depth-content.csv`.
-pub fn content(scenario: &Scenario, contents: &[Content]) -> Result<Report, LessonError> {
+/// Depths beside each other, with a failure that replicas share ignored or held against nobody. Ignored, all of them
+/// are the table `lessons/depth/depth-content.csv`.
+pub fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureSpec) -> Result<Report, LessonError> {
     let (mut rows, mut preamble) = (Vec::new(), String::new());
     for content in contents {
-        let policy = parsed(&content.policy()?.spec)?;
+        let spec = ProbePolicySpec { fleet: FleetSpec { shared_failure: shared }, ..content.policy()?.spec };
+        let policy = parsed(&spec)?;
         preamble += &sentence(*content, &policy, scenario.turn());
         rows.push(ContentRow::new(*content, &Checked::new(scenario, &policy)?.run));
     }
