@@ -179,7 +179,7 @@ pub fn malformed() -> Vec<(String, &'static str)> {
         [
             ("mode: enforce", "mode"),
             ("mode: true", "mode"),
-            ("fleet: {}", "fleet"),
+            ("floor: {}", "floor"),
             ("liveness: {httpGet: {}}", "port"),
             ("liveness: {httpGet: {port: 80, host: example.org}}", "host"),
             ("liveness: {httpGet: {port: 1.5}}", "port"),
