@@ -12,8 +12,9 @@ pub trait Observer {
     /// A rule asked a replica and was answered.
     fn attempted(&mut self, _at: Moment, _attempt: &Attempt) {}
 
-    /// The engine says what it decided; the sentence is the `Display` of the transition's reason.
-    fn decided(&mut self, _at: Moment, _transition: &Transition) {}
+    /// The engine says what it decided about a replica of which this was true; the sentence is the `Display` of the
+    /// transition's reason.
+    fn decided(&mut self, _at: Moment, _transition: &Transition, _condition: Condition) {}
 
     /// A turn is over: its decisions were taken and its requests were sent.
     fn passed(&mut self, _at: Moment, _turn: &Turn<'_>) {}

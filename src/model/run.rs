@@ -11,6 +11,8 @@ pub struct Run {
     pub turns: u32,
     /// The restarts that the engine ordered, in their order.
     pub restarts: Vec<Restart>,
+    /// Stuck replicas that no restart healed: those that were reopened as planned, and those still stuck at the end.
+    pub undetected: u64,
     /// The replicas that the engine took out of the pool, in that order. A replica that is reopened is out by itself.
     pub ejections: Vec<Ejection>,
     /// How often each rule asked.

@@ -84,6 +84,8 @@ impl<'a, O: Observer> World<'a, O> {
         for turn in self.scenario.numbers() {
             self.turn(Moment { turn, time: self.scenario.begin_of(turn) });
         }
+        let is_stuck = |member: &&Member| member.condition.is(TrueState::Stuck);
+        self.run.undetected += self.members.iter().filter(is_stuck).count() as u64;
         self.run
     }
 
@@ -103,7 +105,9 @@ impl<'a, O: Observer> World<'a, O> {
 
     fn turn(&mut self, now: Moment) {
         while let Some((_, replica)) = self.openings.pop_if(|(at, _)| *at <= now.time) {
-            let joins = self.members[replica].standing == Standing::Absent;
+            let Member { condition, standing } = self.members[replica];
+            let joins = standing == Standing::Absent;
+            self.run.undetected += u64::from(condition.is(TrueState::Stuck));
             self.open(now, replica, Opening::Planned(now.time));
             if joins {
                 self.show_owner(now.time);
@@ -161,7 +165,10 @@ impl<'a, O: Observer> World<'a, O> {
                 restarted.push(index);
                 self.tell(now.time, Input::RestartResult { replica, result });
             }
-            Effect::Record(transition) => self.observer.decided(now, &transition),
+            Effect::Record(transition) => {
+                let condition = self.members[transition.replica.index as usize].condition;
+                self.observer.decided(now, &transition, condition);
+            }
             Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }

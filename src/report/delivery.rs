@@ -36,10 +36,29 @@ pub enum NotDelivered {
 }
 
 impl Delivery {
+    /// The form that was asked for.
+    pub const fn form(&self) -> Output {
+        self.output
+    }
+
+    /// The form in which the report is printed; the file has its own.
+    pub const fn printed(&self) -> Output {
+        if self.output_file.is_some() { Output::Table } else { self.output }
+    }
+
     /// Prints the report, and then writes the file, if there is to be one. That nobody reads on is no error.
     pub fn deliver(&self, report: &Report) -> Result<(), NotDelivered> {
-        let printed = if self.output_file.is_some() { Output::Table } else { self.output };
-        let printed = write(report, printed, io::stdout().lock());
+        self.save_after(write(report, self.printed(), io::stdout().lock()), report)
+    }
+
+    /// The same, but prints the figures as one line of JSON, after others.
+    pub fn deliver_after_lines(&self, report: &Report) -> Result<(), NotDelivered> {
+        let figures = serde_json::json!({"event": "figures", "figures": report.json()});
+        self.save_after(writeln!(io::stdout().lock(), "{figures}"), report)
+    }
+
+    /// Writes the file whatever came of the printing.
+    fn save_after(&self, printed: io::Result<()>, report: &Report) -> Result<(), NotDelivered> {
         if let Some(file) = &self.output_file {
             File::create(file)
                 .and_then(|opened| write(report, self.output, opened))

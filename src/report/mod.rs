@@ -3,11 +3,16 @@
 mod cell;
 mod delivery;
 mod figures;
+mod observe;
 mod output;
+mod page;
+mod recording;
 mod table;
 
 pub use cell::{Cell, decimals, of_cells};
 pub use delivery::{Delivery, NotDelivered, ignore_closed_pipe};
 pub use figures::{COLUMNS, Difference, Figures, Restart, Traffic};
 pub use output::{Output, Report};
+pub use page::{Map, Mapped, Metric, Picture, Worse};
+pub use recording::{Decision, Lane, Membership, Recording, Stretch};
 pub use table::Table;

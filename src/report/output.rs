@@ -6,7 +6,8 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Table;
+use super::page::Page;
+use super::{Picture, Table};
 
 /// The form of what is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -18,32 +19,49 @@ pub enum Output {
     Json,
     /// Comma-separated values with a header
     Csv,
+    /// One page for a browser, with pictures
+    Html,
 }
 
 /// Something to print in any form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
+    title: String,
     preamble: String,
     table: Table,
     /// Where it holds more than people see.
     csv: Option<Table>,
     json: Value,
+    pictures: Vec<Picture>,
 }
 
 impl Report {
     /// A table, and the same as a value.
     pub fn new(table: Table, value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
-        Ok(Self { preamble: String::new(), table, csv: None, json: serde_json::to_value(value)? })
+        let json = serde_json::to_value(value)?;
+        Ok(Self { title: String::new(), preamble: String::new(), table, csv: None, json, pictures: Vec::new() })
     }
 
-    /// What people are told before they see the table: lines that each end.
-    pub fn with_preamble(self, preamble: String) -> Self {
-        Self { preamble, ..self }
+    /// What the report is about, as the page has it for its title.
+    pub fn with_title(self, title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..self }
+    }
+
+    /// More of what people are told before they see the table: lines that each end.
+    pub fn with_preamble(mut self, lines: String) -> Self {
+        self.preamble.push_str(&lines);
+        self
     }
 
     /// What stands in place of the table in comma-separated values.
     pub fn with_csv(self, csv: Table) -> Self {
         Self { csv: Some(csv), ..self }
+    }
+
+    /// One more picture for the page.
+    pub fn with_picture(mut self, picture: Picture) -> Self {
+        self.pictures.push(picture);
+        self
     }
 
     /// The report as a value.
@@ -54,14 +72,22 @@ impl Report {
     /// Prints it.
     pub fn write(&self, output: Output, out: &mut impl Write) -> io::Result<()> {
         match output {
-            Output::Table if self.preamble.is_empty() => self.table.write_text(out),
             Output::Table => {
-                writeln!(out, "{}", self.preamble)?;
+                let head = [self.title.as_str(), self.preamble.trim_end()].into_iter().filter(|part| !part.is_empty());
+                for part in head {
+                    writeln!(out, "{part}\n")?;
+                }
                 self.table.write_text(out)
             }
             Output::Json => writeln!(out, "{:#}", self.json),
             Output::Csv => self.csv.as_ref().unwrap_or(&self.table).write_csv(out),
+            Output::Html => self.page().write(out),
         }
+    }
+
+    fn page(&self) -> Page<'_> {
+        let Self { title, preamble, table, json, pictures, .. } = self;
+        Page { title, preamble, table, figures: json, pictures }
     }
 }
 

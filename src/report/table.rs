@@ -6,6 +6,8 @@ use std::io::{self, Write};
 use comfy_table::CellAlignment;
 use comfy_table::presets::ASCII_MARKDOWN;
 
+use super::page::Text;
+
 /// A header and rows with a cell for each column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
@@ -41,6 +43,27 @@ impl Table {
             writeln!(out, "{}", cells.join(","))?;
         }
         Ok(())
+    }
+
+    /// Writes it for a page; a cell is found by the name of its column.
+    pub fn write_html(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"Figures\"><table id=\"table\">"
+        )?;
+        write!(out, "<thead><tr>")?;
+        for name in &self.header {
+            write!(out, "<th scope=\"col\">{}</th>", Text(name.replace('_', " ")))?;
+        }
+        writeln!(out, "</tr></thead><tbody>")?;
+        for row in &self.rows {
+            write!(out, "<tr>")?;
+            for (name, cell) in self.header.iter().zip(row) {
+                write!(out, "<td data-column=\"{}\">{}</td>", Text(name), Text(cell))?;
+            }
+            writeln!(out, "</tr>")?;
+        }
+        writeln!(out, "</tbody></table></div>")
     }
 }
 

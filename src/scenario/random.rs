@@ -39,6 +39,11 @@ impl Scenario {
         self
     }
 
+    /// Whether anything in it is left to the seed.
+    pub fn is_random(&self) -> bool {
+        self.startup_jitter > 0 || !self.chances.is_empty()
+    }
+
     /// By how many turns a replica that is opened in a turn takes longer to start.
     pub(super) fn jitter(&self, replica: usize, turn: u64) -> u32 {
         match self.startup_jitter.checked_add(1).and_then(NonZeroU32::new) {

@@ -28,6 +28,9 @@ pub enum NoPlan {
         /// Why it cannot.
         why: ModelError,
     },
+    /// A trace and something else would be printed among each other.
+    #[error("--trace prints to standard output: name a file for the rest with --output-file, or leave out --output")]
+    TraceInTheWay,
     /// There is no such sweep.
     #[error(transparent)]
     Space(#[from] NoSpace),

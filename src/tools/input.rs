@@ -15,6 +15,9 @@ pub struct Input {
     policy: PathBuf,
     /// A file with a scenario: the fleet and what happens to it
     scenario: PathBuf,
+    /// What is random in the scenario comes out by this number; the same number, the same run [default: 0]
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
 impl Input {
@@ -28,9 +31,18 @@ impl Input {
         read_policy(&self.policy)
     }
 
-    /// The scenario.
+    /// The scenario, as the seed has it.
     pub fn scenario(&self) -> Result<Scenario, YamlError> {
-        ScenarioFile::read(&self.scenario)
+        Ok(ScenarioFile::read(&self.scenario)?.seeded(self.seed.unwrap_or_default()))
+    }
+
+    /// What the seed is, or that it does not matter: a line, if there is anything to say.
+    pub fn remark(&self, scenario: &Scenario) -> String {
+        match (scenario.is_random(), self.seed) {
+            (true, seed) => format!("Seed {}.\n", seed.unwrap_or_default()),
+            (false, Some(_)) => "The scenario leaves nothing to chance, so --seed changes nothing.\n".to_owned(),
+            (false, None) => String::new(),
+        }
     }
 
     /// Both, for people.

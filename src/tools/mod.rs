@@ -8,6 +8,7 @@
 
 mod error;
 mod input;
+mod outcome;
 mod simulate;
 mod sweep;
 

@@ -1,16 +1,20 @@
 //! The command line of a simulation.
 
+use std::io::{self, BufWriter, StdoutLock};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::table::{self, Row};
+use super::trace::{Trace, TraceForm};
+use super::watch::Watch;
 use crate::api::{ParsedPolicy, ProbePolicy, read_policy};
 use crate::engine::{Mode, Phase, Time};
 use crate::model;
-use crate::report::{Delivery, Figures};
+use crate::report::{Delivery, NotDelivered, Output, Recording, ignore_closed_pipe};
 use crate::scenario::Scenario;
 use crate::tools::input::Input;
+use crate::tools::outcome::{Columns, Outcome};
 use crate::tools::{NoPlan, ToolError};
 
 /// A policy, a scenario, and what to show.
@@ -18,9 +22,12 @@ use crate::tools::{NoPlan, ToolError};
 pub struct SimulateArgs {
     #[command(flatten)]
     input: Input,
-    /// Run this policy too, and print by how much it differs
-    #[arg(long, value_name = "POLICY")]
+    /// Run this policy too, print by how much it differs, and where the decisions of the two part
+    #[arg(long, value_name = "POLICY", conflicts_with = "trace")]
     compare: Option<PathBuf>,
+    /// Print everything that happens first: every attempt, verdict and decision with its sentence [default form: text]
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text")]
+    trace: Option<TraceForm>,
     #[command(flatten)]
     delivery: Delivery,
 }
@@ -29,9 +36,11 @@ pub struct SimulateArgs {
 #[derive(Debug)]
 pub struct SimulatePlan {
     title: String,
+    remarks: String,
     scenario: Scenario,
     policy: Candidate,
     other: Option<Candidate>,
+    trace: Option<TraceForm>,
     delivery: Delivery,
 }
 
@@ -45,30 +54,40 @@ struct Candidate {
 impl SimulateArgs {
     /// What is going to be done.
     pub fn plan(self) -> Result<SimulatePlan, NoPlan> {
-        let scenario = self.input.scenario()?;
-        let policy = Candidate::new(self.input.policy_file(), self.input.policy()?, &scenario)?;
-        let other = match &self.compare {
+        let Self { input, compare, trace, delivery } = self;
+        if trace.is_some() && delivery.printed() != Output::Table {
+            return Err(NoPlan::TraceInTheWay);
+        }
+        let scenario = input.scenario()?;
+        let policy = Candidate::new(input.policy_file(), input.policy()?, &scenario)?;
+        let other = match &compare {
             Some(file) => Some(Candidate::new(file, read_policy(file)?, &scenario)?),
             None => None,
         };
-        Ok(SimulatePlan { title: self.input.title(), scenario, policy, other, delivery: self.delivery })
+        let of_policies = std::iter::once(&policy).chain(&other).map(Candidate::remark);
+        let remarks = std::iter::once(input.remark(&scenario)).chain(of_policies).collect();
+        Ok(SimulatePlan { title: input.title(), remarks, scenario, policy, other, trace, delivery })
     }
 }
 
 impl SimulatePlan {
-    /// Does it, and prints the figures.
+    /// Does it, and prints the figures after the trace.
     pub fn run(self) -> Result<(), ToolError> {
-        let mut preamble = format!("{}\n", self.title);
-        let mut rows = Vec::new();
-        for Candidate { file, policy } in std::iter::once(&self.policy).chain(&self.other) {
-            preamble.push_str(&remark(file, policy.policy.mode));
-            rows.push(Row { policy: file, figures: Figures::from(&model::run(&self.scenario, policy)?) });
-        }
-        let report = match &rows[..] {
-            [row, other] => table::comparison(row, other)?,
-            rows => table::runs(rows)?,
+        let Self { title, remarks, scenario, policy, other, trace: form, delivery } = self;
+        let columns = Columns::of(&scenario);
+        let mut trace = form.map(|form| Trace::new(form, BufWriter::new(io::stdout().lock())));
+        let first = policy.run(&scenario, trace.as_mut())?;
+        trace.map_or(Ok(()), Trace::finish).or_else(ignore_closed_pipe).map_err(NotDelivered::Printing)?;
+        let report = match other {
+            None => table::single(first, columns)?,
+            Some(other) => table::comparison(first, other.run(&scenario, None)?, columns)?,
         };
-        Ok(self.delivery.deliver(&report.with_preamble(preamble))?)
+        let report = report.with_title(title).with_preamble(remarks);
+        match form {
+            Some(TraceForm::Jsonl) => delivery.deliver_after_lines(&report)?,
+            Some(TraceForm::Text) | None => delivery.deliver(&report)?,
+        }
+        Ok(())
     }
 }
 
@@ -80,13 +99,20 @@ impl Candidate {
         model::check(scenario, &policy).map_err(|why| NoPlan::Model { file: file.clone(), why })?;
         Ok(Self { file, policy })
     }
-}
 
-/// What people may not expect of a policy that is not enforced.
-fn remark(file: &str, mode: Mode) -> String {
-    match mode {
-        Mode::Enforce => String::new(),
-        Mode::Observe => format!("{file} only observes: it restarts nobody and ejects nobody\n"),
-        Mode::Paused => format!("{file} is paused: it asks nobody\n"),
+    fn run(self, scenario: &Scenario, trace: Option<&mut Trace<BufWriter<StdoutLock<'_>>>>) -> Result<Row, ToolError> {
+        let mut watch = Watch { recording: Recording::of(scenario), trace };
+        let run = model::observe(scenario, &self.policy, &mut watch)?;
+        Ok(Row { policy: self.file, outcome: Outcome::from(&run), recording: watch.recording })
+    }
+
+    /// What people may not expect of a policy that is not enforced: a line, if any.
+    fn remark(&self) -> String {
+        let file = &self.file;
+        match self.policy.policy.mode {
+            Mode::Enforce => String::new(),
+            Mode::Observe => format!("{file} only observes: it restarts nobody and ejects nobody.\n"),
+            Mode::Paused => format!("{file} is paused: it asks nobody.\n"),
+        }
     }
 }

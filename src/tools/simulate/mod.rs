@@ -1,6 +1,9 @@
 //! One policy on one scenario, or two beside each other.
 
 mod command;
+mod parting;
 mod table;
+mod trace;
+mod watch;
 
 pub use command::{SimulateArgs, SimulatePlan};

@@ -4,43 +4,81 @@ use std::iter;
 
 use serde::Serialize;
 
-use crate::report::{COLUMNS, Difference, Figures, Report, Table};
+use super::parting::Parting;
+use crate::report::{Picture, Recording, Report, Table};
+use crate::tools::outcome::{Columns, Outcome, OutcomeDifference};
+
+/// Decisions of one policy that people are told of, where the two part.
+const PARTED: usize = 10;
 
 /// A policy and what came of it.
 #[derive(Debug, Serialize)]
-pub struct Row<'a> {
+pub struct Row {
     /// Its file.
-    pub policy: &'a str,
+    pub policy: String,
     /// What came of it.
     #[serde(flatten)]
-    pub figures: Figures,
+    pub outcome: Outcome,
+    /// What happened.
+    #[serde(skip)]
+    pub recording: Recording,
 }
 
-/// Policies below each other.
-pub fn runs(rows: &[Row<'_>]) -> Result<Report, serde_json::Error> {
-    Report::new(Table::new(header(), rows.iter().map(Row::cells)), rows)
+/// One policy.
+pub fn single(row: Row, columns: Columns) -> Result<Report, serde_json::Error> {
+    let report = Report::new(Table::new(header(columns), [row.cells(columns)]), &[&row])?;
+    Ok(report.with_csv(Table::new(header(Columns::All), [row.cells(Columns::All)])).with_picture(row.picture()))
 }
 
-/// Two policies, and what the second has more than the first.
-pub fn comparison(first: &Row<'_>, second: &Row<'_>) -> Result<Report, serde_json::Error> {
-    let difference = second.figures.minus(&first.figures);
-    let last = iter::once("difference".to_owned()).chain(difference.cells()).collect();
-    let table = Table::new(header(), [first.cells(), second.cells(), last]);
-    Report::new(table, &Comparison { policies: [first, second], difference })
+/// Two policies, what the second has more than the first, and where they part.
+pub fn comparison(first: Row, second: Row, columns: Columns) -> Result<Report, serde_json::Error> {
+    let difference = second.outcome.minus(&first.outcome);
+    let parting = Parting::of(&first.recording, &second.recording);
+    let preamble = in_words(parting.as_ref(), &first.policy, &second.policy);
+    let table = |columns| {
+        let last = iter::once("difference".to_owned()).chain(difference.cells(columns)).collect();
+        Table::new(header(columns), [first.cells(columns), second.cells(columns), last])
+    };
+    let value = Comparison { policies: [&first, &second], difference: &difference, parting: parting.as_ref() };
+    let report = Report::new(table(columns), &value)?.with_csv(table(Columns::All)).with_preamble(preamble);
+    Ok(report.with_picture(first.picture()).with_picture(second.picture()))
 }
 
 #[derive(Serialize)]
 struct Comparison<'a> {
-    policies: [&'a Row<'a>; 2],
-    difference: Difference,
+    policies: [&'a Row; 2],
+    difference: &'a OutcomeDifference,
+    parting: Option<&'a Parting>,
 }
 
-impl Row<'_> {
-    fn cells(&self) -> Vec<String> {
-        iter::once(self.policy.to_owned()).chain(self.figures.cells()).collect()
+impl Row {
+    fn cells(&self, columns: Columns) -> Vec<String> {
+        iter::once(self.policy.clone()).chain(self.outcome.cells(columns)).collect()
+    }
+
+    fn picture(self) -> Picture {
+        Picture::Run { name: self.policy, recording: self.recording }
     }
 }
 
-fn header() -> impl Iterator<Item = &'static str> {
-    iter::once("policy").chain(COLUMNS)
+fn header(columns: Columns) -> impl Iterator<Item = &'static str> {
+    iter::once("policy").chain(columns.names())
+}
+
+/// A line for each decision that only one of them takes.
+fn in_words(parting: Option<&Parting>, first: &str, second: &str) -> String {
+    let Some(Parting { turn, first: left, second: right }) = parting else {
+        return "Both decide the same.\n".to_owned();
+    };
+    let mut words = format!("Their decisions first part in turn {turn}.\n");
+    for (policy, decided) in [(first, left), (second, right)] {
+        for decided in decided.iter().take(PARTED) {
+            words.push_str(&format!("Only {policy}: {decided}.\n"));
+        }
+        match decided.len().saturating_sub(PARTED) {
+            0 => {}
+            more => words.push_str(&format!("Only {policy}: {more} decisions more.\n")),
+        }
+    }
+    words
 }

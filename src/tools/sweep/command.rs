@@ -29,6 +29,7 @@ pub struct SweepArgs {
 #[derive(Debug)]
 pub struct SweepPlan {
     title: String,
+    remarks: String,
     space: Arc<Space>,
     delivery: Delivery,
 }
@@ -37,9 +38,9 @@ impl SweepArgs {
     /// What is going to be done.
     pub fn plan(self) -> Result<SweepPlan, NoPlan> {
         let (scenario, policy) = (self.input.scenario()?, self.input.policy()?);
-        let title = self.input.title();
+        let (title, remarks) = (self.input.title(), self.input.remark(&scenario));
         let space = Arc::new(Space::new(scenario, policy.spec, self.vary)?);
-        Ok(SweepPlan { title, space, delivery: self.delivery })
+        Ok(SweepPlan { title, remarks, space, delivery: self.delivery })
     }
 }
 
@@ -48,8 +49,16 @@ impl SweepPlan {
     pub async fn run(self, stop: &CancellationToken) -> Result<(), ToolError> {
         let rows = run::run(self.space.clone(), stop).await;
         let total = self.space.len();
-        let preamble = format!("{}: {} of {total} policies\n", self.title, rows.len());
-        self.delivery.deliver(&table::report(&self.space, &rows)?.with_preamble(preamble))?;
+        let preamble = format!(
+            "{} of {total} policies. On the Pareto front, marked *, are those than which none detects faster without more \
+             needless restarts.\n",
+            rows.len()
+        );
+        let report = table::report(&self.space, &rows, self.delivery.form())?
+            .with_title(self.title)
+            .with_preamble(preamble)
+            .with_preamble(self.remarks);
+        self.delivery.deliver(&report)?;
         match total - rows.len() {
             0 => Ok(()),
             missing => Err(ToolError::Stopped { missing, total }),

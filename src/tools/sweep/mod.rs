@@ -2,6 +2,7 @@
 
 mod command;
 mod field;
+mod front;
 mod progress;
 mod run;
 mod space;

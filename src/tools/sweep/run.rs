@@ -12,13 +12,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::progress::Progress;
 use super::space::Space;
-use crate::report::Figures;
+use crate::tools::outcome::Outcome;
 
 /// How often people are shown how far it is.
 const TICK: Duration = Duration::from_millis(100);
 
-/// The policies of a space that were run, in their order, with their figures.
-pub type Rows = Vec<(usize, Figures)>;
+/// The policies of a space that were run, in their order, with what came of them.
+pub type Rows = Vec<(usize, Outcome)>;
 
 /// Runs every policy. Told to stop, returns those that are done and does not wait for those that are running.
 pub async fn run(space: Arc<Space>, stop: &CancellationToken) -> Rows {
@@ -43,14 +43,14 @@ pub async fn run(space: Arc<Space>, stop: &CancellationToken) -> Rows {
     }
     // Whoever still works finds nothing more to take.
     shared.next.store(count, Ordering::Relaxed);
-    let done = |(number, row): (usize, &OnceLock<Figures>)| Some((number, row.get()?.clone()));
+    let done = |(number, row): (usize, &OnceLock<Outcome>)| Some((number, row.get()?.clone()));
     shared.rows.iter().enumerate().filter_map(done).collect()
 }
 
 /// What the threads share.
 struct Shared {
     space: Arc<Space>,
-    rows: Vec<OnceLock<Figures>>,
+    rows: Vec<OnceLock<Outcome>>,
     /// The next policy that nobody has taken.
     next: AtomicUsize,
     /// How many are done.
@@ -66,7 +66,7 @@ impl Shared {
         {
             // The space has checked every policy. One that could not be run nevertheless would be told as missing.
             if let Ok(run) = self.space.run(number, &mut spec) {
-                let _ = row.set(Figures::from(&run));
+                let _ = row.set(Outcome::from(&run));
             }
             self.done.fetch_add(1, Ordering::Relaxed);
         }

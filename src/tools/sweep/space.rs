@@ -116,20 +116,29 @@ impl Space {
     }
 
     /// The varied fields, in the order in which they were named.
-    pub fn fields(&self) -> impl Iterator<Item = &str> {
-        self.axes.iter().map(|axis| axis.field.as_str())
+    pub fn axes(&self) -> &[Axis] {
+        &self.axes
+    }
+
+    /// What happens to the fleet.
+    pub const fn scenario(&self) -> &Scenario {
+        &self.scenario
     }
 
     /// The values of a policy, one for each varied field.
-    pub fn values(&self, number: usize) -> Vec<&str> {
+    pub fn values(&self, number: usize) -> impl Iterator<Item = &str> {
+        self.axes.iter().zip(self.places(number)).map(|(axis, place)| axis.values.get(place))
+    }
+
+    /// The places of a policy's values among those that their fields take.
+    pub fn places(&self, number: usize) -> Vec<usize> {
         let mut rest = number;
-        let mut values = Vec::with_capacity(self.axes.len());
-        for axis in self.axes.iter().rev() {
-            values.push(axis.values.get(rest % axis.values.len()));
+        let mut places = vec![0; self.axes.len()];
+        for (place, axis) in places.iter_mut().zip(&self.axes).rev() {
+            *place = rest % axis.values.len();
             rest /= axis.values.len();
         }
-        values.reverse();
-        values
+        places
     }
 
     /// The policy that the values are put into.
@@ -157,7 +166,7 @@ impl Space {
     }
 
     fn describe(&self, number: usize) -> String {
-        let varied = self.fields().zip(self.values(number)).map(|(field, value)| format!("{field}={value}"));
+        let varied = self.axes.iter().zip(self.values(number)).map(|(axis, value)| format!("{}={value}", axis.field));
         varied.collect::<Vec<_>>().join(" ")
     }
 }
@@ -182,8 +191,9 @@ mod tests {
     fn the_last_field_runs_fastest() {
         let space = space(&["liveness.period=2s,4s", "spec.liveness.failureThreshold=1..3"]).unwrap();
         assert_eq!(space.len(), 6);
-        assert_eq!(space.fields().collect::<Vec<_>>(), ["liveness.period", "liveness.failureThreshold"]);
-        let all: Vec<_> = (0..6).map(|number| space.values(number).join(" ")).collect();
+        let fields: Vec<_> = space.axes().iter().map(|axis| axis.field.as_str()).collect();
+        assert_eq!(fields, ["liveness.period", "liveness.failureThreshold"]);
+        let all: Vec<_> = (0..6).map(|number| space.values(number).collect::<Vec<_>>().join(" ")).collect();
         assert_eq!(all, ["2s 1", "2s 2", "2s 3", "4s 1", "4s 2", "4s 3"]);
     }
 

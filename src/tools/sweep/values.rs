@@ -43,6 +43,11 @@ pub enum NoValues {
 }
 
 impl Values {
+    /// All of them.
+    pub fn to_vec(&self) -> Vec<String> {
+        self.0.clone()
+    }
+
     /// How many there are; at least one.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -1,0 +1,220 @@
+//! What happened in a run, in any world: to each replica over time, and to the requests turn by turn.
+
+use std::collections::BTreeMap;
+
+use crate::engine::{Reason, Span, Time, TransitionKind};
+use crate::scenario::TrueState;
+
+/// What happened in a run. Time counts from the beginning of its first turn, before which every replica is healthy and
+/// in the pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    turn: Span,
+    first_turn: u32,
+    /// What every replica was last.
+    latest: Vec<Latest>,
+    /// Of those replicas to whom something happened.
+    lanes: BTreeMap<usize, Lane>,
+    errors: Vec<u64>,
+}
+
+/// What happened to one replica, each list in the order of time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lane {
+    states: Vec<(Time, Option<TrueState>)>,
+    memberships: Vec<(Time, Membership)>,
+    decisions: Vec<Decision>,
+}
+
+/// What a replica was last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Latest {
+    state: Option<TrueState>,
+    membership: Membership,
+}
+
+/// Whether the pool believes in a replica.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Membership {
+    /// It gets requests.
+    In,
+    /// It does not.
+    Out,
+}
+
+/// Something that was decided about a replica, or came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decision {
+    /// When.
+    pub at: Time,
+    /// What.
+    pub kind: TransitionKind,
+    /// Why.
+    pub reason: Reason,
+    /// What the replica really was; nothing before it was there.
+    pub state: Option<TrueState>,
+}
+
+/// A stretch of time in which something held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch<T> {
+    /// When it began.
+    pub from: Time,
+    /// When it ended.
+    pub to: Time,
+    /// What held.
+    pub what: T,
+}
+
+impl Recording {
+    /// Nothing has happened yet to so many replicas.
+    pub fn new(replicas: usize, turn: Span, first_turn: u32) -> Self {
+        let latest = Latest { state: Some(TrueState::Healthy), membership: Membership::In };
+        Self { turn, first_turn, latest: vec![latest; replicas], lanes: BTreeMap::new(), errors: Vec::new() }
+    }
+
+    /// From now on a replica really is in that state, or is not there. Of a replica that there is not, nothing is kept.
+    pub fn state(&mut self, now: Time, replica: usize, state: Option<TrueState>) {
+        if let Some(latest) = self.latest.get_mut(replica).filter(|latest| latest.state != state) {
+            latest.state = state;
+            change(&mut self.lane(replica).states, now, state);
+        }
+    }
+
+    /// From now on the pool believes in a replica, or does not.
+    pub fn membership(&mut self, now: Time, replica: usize, membership: Membership) {
+        if let Some(latest) = self.latest.get_mut(replica).filter(|latest| latest.membership != membership) {
+            latest.membership = membership;
+            change(&mut self.lane(replica).memberships, now, membership);
+        }
+    }
+
+    /// Something was decided about a replica.
+    pub fn decision(&mut self, at: Time, replica: usize, kind: TransitionKind, reason: Reason) {
+        if let Some(Latest { state, .. }) = self.latest.get(replica).copied() {
+            self.lane(replica).decisions.push(Decision { at, kind, reason, state });
+        }
+    }
+
+    /// A turn is over, with so many failed requests.
+    pub fn turn_is_over(&mut self, errors: u64) {
+        self.errors.push(errors);
+    }
+
+    /// The length of a turn.
+    pub const fn turn(&self) -> Span {
+        self.turn
+    }
+
+    /// The end of the last turn that is over.
+    pub fn end(&self) -> Time {
+        Time::ZERO + self.turn * self.errors.len() as u64
+    }
+
+    /// The number of the turn that an instant belongs to, by the scenario's count.
+    pub fn turn_at(&self, at: Time) -> u64 {
+        at.as_nanos() / self.turn.as_nanos().max(1) + u64::from(self.first_turn)
+    }
+
+    /// How many replicas there are.
+    pub fn replicas(&self) -> usize {
+        self.latest.len()
+    }
+
+    /// The replicas to whom something happened, by their numbers, and what.
+    pub fn lanes(&self) -> impl ExactSizeIterator<Item = (usize, &Lane)> {
+        self.lanes.iter().map(|(replica, lane)| (*replica, lane))
+    }
+
+    /// Failed requests, turn by turn.
+    pub fn errors(&self) -> &[u64] {
+        &self.errors
+    }
+
+    fn lane(&mut self, replica: usize) -> &mut Lane {
+        self.lanes.entry(replica).or_default()
+    }
+}
+
+impl Lane {
+    /// What the replica really was, from the beginning of the run to its end.
+    pub fn states(&self, end: Time) -> Vec<Stretch<Option<TrueState>>> {
+        stretches(Some(TrueState::Healthy), &self.states, end)
+    }
+
+    /// Whether the pool believed in it, from the beginning of the run to its end.
+    pub fn memberships(&self, end: Time) -> Vec<Stretch<Membership>> {
+        stretches(Membership::In, &self.memberships, end)
+    }
+
+    /// What was decided about it.
+    pub fn decisions(&self) -> &[Decision] {
+        &self.decisions
+    }
+}
+
+/// Of several changes at one instant only the last one shows.
+fn change<T>(changes: &mut Vec<(Time, T)>, now: Time, to: T) {
+    match changes.last_mut() {
+        Some((at, what)) if *at == now => *what = to,
+        Some(_) | None => changes.push((now, to)),
+    }
+}
+
+fn stretches<T: Copy>(before: T, changes: &[(Time, T)], end: Time) -> Vec<Stretch<T>> {
+    let begins = std::iter::once((Time::ZERO, before)).chain(changes.iter().copied());
+    let ends = changes.iter().map(|(at, _)| *at).chain([end]);
+    let stretches = begins.zip(ends).map(|((from, what), to)| Stretch { from, to, what });
+    stretches.filter(|stretch| stretch.from < stretch.to).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::RuleKind;
+
+    fn t(seconds: u64) -> Time {
+        Time::ZERO + Span::from_secs(seconds)
+    }
+
+    #[test]
+    fn only_those_to_whom_something_happened_have_a_lane() {
+        let mut recording = Recording::new(100_000, Span::from_secs(1), 1);
+        recording.state(t(0), 7, Some(TrueState::Healthy));
+        recording.membership(t(0), 7, Membership::In);
+        assert_eq!(recording.lanes().len(), 0);
+        recording.state(t(1), 7, Some(TrueState::Stuck));
+        recording.membership(t(2), 9, Membership::Out);
+        assert_eq!(recording.lanes().map(|(replica, _)| replica).collect::<Vec<_>>(), [7, 9]);
+    }
+
+    #[test]
+    fn what_held_is_told_from_the_beginning_to_the_end() {
+        let mut recording = Recording::new(1, Span::from_secs(1), 1);
+        for (at, state) in [(3, TrueState::Stuck), (5, TrueState::Starting), (5, TrueState::Healthy)] {
+            recording.state(t(at), 0, Some(state));
+        }
+        for errors in [0, 0, 0, 5, 5, 0] {
+            recording.turn_is_over(errors);
+        }
+        let (_, lane) = recording.lanes().next().unwrap();
+        let stretches: Vec<_> = lane.states(recording.end()).iter().map(|s| (s.from, s.to, s.what)).collect();
+        let expected = [
+            (t(0), t(3), Some(TrueState::Healthy)),
+            (t(3), t(5), Some(TrueState::Stuck)),
+            (t(5), t(6), Some(TrueState::Healthy)),
+        ];
+        assert_eq!(stretches, expected);
+        assert_eq!(recording.turn_at(t(3)), 4);
+    }
+
+    #[test]
+    fn a_decision_keeps_what_the_replica_really_was() {
+        let mut recording = Recording::new(1, Span::from_secs(1), 0);
+        let reason = Reason::Passed { rule: RuleKind::Startup, streak: 1 };
+        recording.state(t(3), 0, None);
+        recording.decision(t(4), 0, TransitionKind::Restarted, reason);
+        let (_, lane) = recording.lanes().next().unwrap();
+        assert_eq!(lane.decisions()[0].state, None);
+    }
+}

@@ -1,0 +1,167 @@
+//! What came of a policy in the model: the lesson's figures, and those that other scenarios are about.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::engine::RuleKind;
+use crate::model::Run;
+use crate::report::{COLUMNS, Difference, Figures};
+use crate::scenario::{RequestKind, Scenario};
+
+/// Everything that is counted.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Outcome {
+    /// The lesson's figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+    #[serde(flatten)]
+    more: More,
+}
+
+/// By how much one outcome differs from another.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OutcomeDifference {
+    #[serde(flatten)]
+    figures: Difference,
+    #[serde(flatten)]
+    more: BTreeMap<&'static str, i64>,
+}
+
+/// Which columns people see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Columns {
+    /// Those that say something of a scenario with plain requests only.
+    Plain,
+    /// All of them.
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct More {
+    /// Stuck replicas that no restart healed.
+    undetected: u64,
+    ejections: u64,
+    attempts: u64,
+    /// Replica-turns.
+    out_of_pool: u64,
+    dropped_reads: u64,
+    dropped_writes: u64,
+    dropped_batch_jobs: u64,
+    silent_losses: u64,
+    vain_rejections: u64,
+}
+
+/// The names of the further columns; those for plain requests come first.
+const MORE: [&str; 9] = [
+    "undetected",
+    "ejections",
+    "attempts",
+    "out_of_pool",
+    "dropped_reads",
+    "dropped_writes",
+    "dropped_batch_jobs",
+    "silent_losses",
+    "vain_rejections",
+];
+
+impl Outcome {
+    /// The turns that the slowest detection took, after how many were never detected; the worst are the greatest.
+    pub fn detection(&self) -> (u64, f64) {
+        let slowest = self.figures.detection.iter().copied().reduce(f64::max);
+        (self.more.undetected, slowest.unwrap_or(f64::INFINITY))
+    }
+
+    /// By how much this differs from another.
+    pub fn minus(&self, other: &Self) -> OutcomeDifference {
+        let difference = |(name, (this, other)): (_, (u64, u64))| (name, this.cast_signed() - other.cast_signed());
+        let more = MORE.into_iter().zip(self.more.counts().into_iter().zip(other.more.counts()));
+        OutcomeDifference { figures: self.figures.minus(&other.figures), more: more.map(difference).collect() }
+    }
+
+    /// The figures as they are printed.
+    pub fn cells(&self, columns: Columns) -> impl Iterator<Item = String> {
+        let more = self.more.counts().into_iter().take(columns.more()).map(|count| count.to_string());
+        self.figures.cells().into_iter().chain(more)
+    }
+}
+
+impl OutcomeDifference {
+    /// The differences as they are printed.
+    pub fn cells(&self, columns: Columns) -> impl Iterator<Item = String> {
+        let more = MORE.into_iter().take(columns.more()).map(|name| match self.more.get(name) {
+            None | Some(0) => "0".to_owned(),
+            Some(difference) => format!("{difference:+}"),
+        });
+        self.figures.cells().into_iter().chain(more)
+    }
+}
+
+impl Columns {
+    /// Those that people see of a scenario.
+    pub fn of(scenario: &Scenario) -> Self {
+        let requests = scenario.requests(scenario.requests_from());
+        let plain_only = RequestKind::ALL.into_iter().all(|kind| kind == RequestKind::Plain || requests[kind] == 0);
+        if plain_only { Self::Plain } else { Self::All }
+    }
+
+    /// Their names.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        COLUMNS.into_iter().chain(MORE.into_iter().take(self.more()))
+    }
+
+    const fn more(self) -> usize {
+        match self {
+            Self::Plain => 4,
+            Self::All => MORE.len(),
+        }
+    }
+}
+
+impl More {
+    /// By [`MORE`].
+    const fn counts(&self) -> [u64; MORE.len()] {
+        let Self {
+            undetected,
+            ejections,
+            attempts,
+            out_of_pool,
+            dropped_reads,
+            dropped_writes,
+            dropped_batch_jobs,
+            silent_losses,
+            vain_rejections,
+        } = *self;
+        [
+            undetected,
+            ejections,
+            attempts,
+            out_of_pool,
+            dropped_reads,
+            dropped_writes,
+            dropped_batch_jobs,
+            silent_losses,
+            vain_rejections,
+        ]
+    }
+}
+
+impl From<&Run> for Outcome {
+    fn from(run: &Run) -> Self {
+        let kinds = &run.traffic.kinds;
+        Self {
+            figures: Figures::from(run),
+            more: More {
+                undetected: run.undetected,
+                ejections: run.ejections.len() as u64,
+                attempts: RuleKind::ALL.into_iter().map(|rule| run.attempts[rule]).sum(),
+                out_of_pool: run.out_of_pool,
+                dropped_reads: kinds.read.dropped,
+                dropped_writes: kinds.write.dropped,
+                dropped_batch_jobs: kinds.batch.dropped,
+                silent_losses: kinds.write.lost_silently,
+                vain_rejections: run.traffic.vain_rejections,
+            },
+        }
+    }
+}
