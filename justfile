@@ -13,6 +13,8 @@ test:
 
 # Write the generated files again
 crds:
+    cargo run -- schema scenario > target/scenario.json
+    cp target/scenario.json schemas/scenario.json
     cargo run -- crd > target/crd.yaml
     cp target/crd.yaml crds/probepolicies.yaml
     cp target/crd.yaml deploy/01-crd.yaml

@@ -9,6 +9,8 @@ use std::process::{Command, Output};
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{JSONSchemaProps, JSONSchemaPropsOrArray};
 use probe_policy::api::{conditions, crd, policy_from_str};
+use probe_policy::scenario::{self, ScenarioFile};
+use serde_json::Value;
 
 /// How the documents run the program.
 const PROGRAM: &str = "cargo run --release -- ";
@@ -22,6 +24,17 @@ fn every_policy_shown_is_valid() {
         assert!(read.is_ok(), "{}", read.unwrap_err());
     }
     assert!(policies.len() >= 2, "only {} policies found", policies.len());
+}
+
+#[test]
+fn every_scenario_shown_is_valid() {
+    let scenarios: Vec<_> =
+        blocks("yaml").into_iter().filter(|block| block.text.contains("requestsPerTurn:")).collect();
+    for scenario in &scenarios {
+        let read = ScenarioFile::parse(&scenario.file, &scenario.text);
+        assert!(read.is_ok(), "{}", read.unwrap_err());
+    }
+    assert!(!scenarios.is_empty());
 }
 
 #[test]
@@ -75,6 +88,17 @@ fn the_reference_names_every_field_and_every_condition() {
         .map(str::to_owned),
     );
     assert!(names.len() > 60, "{names:?}");
+    let missing: Vec<_> = names.into_iter().filter(|name| !named.contains(name.as_str())).collect();
+    assert_eq!(missing, Vec::<String>::new());
+}
+
+#[test]
+fn the_page_on_scenarios_names_every_field() {
+    let page = read("docs/scenarios.md");
+    let named: BTreeSet<&str> = page.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+    let mut names = BTreeSet::new();
+    collect_json(scenario::json_schema().as_value(), &mut names);
+    assert!(names.len() > 30, "{names:?}");
     let missing: Vec<_> = names.into_iter().filter(|name| !named.contains(name.as_str())).collect();
     assert_eq!(missing, Vec::<String>::new());
 }
@@ -192,6 +216,21 @@ fn in_the_words_of_the_documents(script: &str) -> String {
 
 fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The names of all members, however deep, and of the values that are words.
+fn collect_json(schema: &Value, names: &mut BTreeSet<String>) {
+    match schema {
+        Value::Object(members) => {
+            names.extend(
+                members.get("properties").and_then(Value::as_object).into_iter().flat_map(|p| p.keys().cloned()),
+            );
+            names.extend(members.get("const").and_then(Value::as_str).map(str::to_owned));
+            members.values().for_each(|member| collect_json(member, names));
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_json(item, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn collect(schema: &JSONSchemaProps, names: &mut Vec<String>) {

@@ -9,16 +9,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use probe_policy::api;
 use probe_policy::cluster::{Clients, Scope};
 use probe_policy::controller::lease::Terms;
 use probe_policy::controller::telemetry::{self, LogFormat};
 use probe_policy::controller::{self, Settings, release};
-use probe_policy::fake_app;
-use probe_policy::lesson;
 use probe_policy::runtime::{Clock, stop_on_signal, timestamp};
 use probe_policy::tools::{SimulateArgs, SweepArgs};
+use probe_policy::{fake_app, lesson, scenario};
 use tokio::runtime::{self, Runtime};
 
 /// Liveness, startup and readiness decisions with the whole fleet in view.
@@ -35,6 +34,12 @@ enum Command {
     Controller(ControllerArgs),
     /// Print the CustomResourceDefinition of ProbePolicy
     Crd,
+    /// Print the JSON Schema of a file that people write
+    Schema {
+        /// Which file
+        #[arg(value_enum)]
+        of: Written,
+    },
     /// Check policy files without a cluster, by the rules that the API server enforces
     Validate {
         /// Files with ProbePolicy manifests
@@ -53,6 +58,13 @@ enum Command {
     FakeApp(fake_app::Command),
     /// Run every combination of some fields' values on a scenario in the model
     Sweep(SweepArgs),
+}
+
+/// A file that people write and that no cluster knows.
+#[derive(Clone, Copy, ValueEnum)]
+enum Written {
+    /// A fleet and what happens to it
+    Scenario,
 }
 
 #[derive(Args)]
@@ -102,6 +114,7 @@ fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Controller(args) => run_controller(args),
         Command::Crd => print_crd(),
+        Command::Schema { of: Written::Scenario } => print_schema(),
         Command::Validate { files } => validate(&files),
         Command::Release(args) => run_release(args),
         Command::Lesson(command) => run_lesson(command),
@@ -138,6 +151,11 @@ fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
 
 fn print_crd() -> anyhow::Result<()> {
     std::io::stdout().write_all(api::crd_yaml()?.as_bytes()).context("cannot print the CRD")
+}
+
+fn print_schema() -> anyhow::Result<()> {
+    let schema = scenario::json_schema();
+    writeln!(std::io::stdout(), "{:#}", schema.as_value()).context("cannot print the schema")
 }
 
 fn validate(files: &[PathBuf]) -> anyhow::Result<()> {

@@ -28,7 +28,7 @@ pub use condition::{Condition, TrueState};
 pub use endpoint::Endpoint;
 pub use file::{
     Fault, Kinds, Lasting, Nonsense, RandomFault, Reopening, Replicas, RequestsPerTurn, ScenarioFile, Startup, Stopped,
-    Stuck,
+    Stuck, json_schema,
 };
 pub use network::{Propagation, Registry, Rotation};
 pub use replica::Leave;

@@ -81,3 +81,71 @@ fn mix(bits: u64) -> u64 {
     let bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
     bits ^ bits >> 31
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Span, Time};
+    use crate::scenario::{Condition, Opening, ScenarioFile};
+
+    /// Four replicas, 20,000 turns of a second; the last replica joins at 10,000.
+    fn scenario() -> Scenario {
+        let text = "
+            turn: 1s
+            turns: 20000
+            requestsPerTurn: 1
+            replicas: {count: 4, startup: 2, joins: {3: 10000}}
+            startupJitter: 3
+            randomFaults: [{every: 50, silent: {for: 1}}, {every: 400, stuck: {}}]";
+        ScenarioFile::parse("s.yaml", text).unwrap()
+    }
+
+    fn silent(scenario: &Scenario, replica: usize) -> Vec<u32> {
+        let is_silent =
+            |turn: &u32| scenario.condition(replica, Opening::Warm, scenario.begin_of(*turn)).is(TrueState::Silent);
+        scenario.numbers().filter(is_silent).collect()
+    }
+
+    #[test]
+    fn the_same_seed_says_the_same_and_another_one_something_else() {
+        assert_eq!(scenario().seeded(7), scenario().seeded(1).seeded(7));
+        assert_ne!(silent(&scenario().seeded(7), 0), silent(&scenario().seeded(8), 0));
+        assert_ne!(silent(&scenario(), 0), silent(&scenario(), 1));
+    }
+
+    #[test]
+    fn so_many_turns_lie_between_two_faults_on_average() {
+        let scenario = scenario();
+        for replica in 0..3 {
+            let faults = silent(&scenario, replica).len();
+            assert!((300..500).contains(&faults), "{faults} instead of about 400");
+            let stuck = scenario.replicas[replica].faults.stuck.len();
+            assert!((25..75).contains(&stuck), "{stuck} instead of about 50");
+        }
+    }
+
+    #[test]
+    fn nothing_happens_by_chance_to_a_replica_before_it_joins() {
+        let faults = silent(&scenario(), 3);
+        assert!(faults.len() > 100 && faults[0] >= 10_000);
+    }
+
+    #[test]
+    fn every_opening_takes_its_own_time_within_the_jitter() {
+        let scenario = scenario();
+        let startup = |turn| scenario.startup(1, scenario.begin_of(turn));
+        let mut seen: Vec<_> = (0..100).map(startup).collect();
+        assert_eq!(seen[5], scenario.startup(1, scenario.begin_of(5) + Span::from_millis(900)));
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, [2, 3, 4, 5].map(Span::from_secs));
+    }
+
+    #[test]
+    fn without_chance_a_seed_changes_nothing() {
+        let text = "{turn: 1s, turns: 9, requestsPerTurn: 1, replicas: {count: 1, startup: 2}}";
+        let scenario = ScenarioFile::parse("s.yaml", text).unwrap();
+        assert_eq!(scenario.startup(0, Time::ZERO), Span::from_secs(2));
+        assert_eq!(scenario.clone().seeded(9).condition(0, Opening::Warm, Time::ZERO), Condition::HEALTHY);
+    }
+}

@@ -227,4 +227,45 @@ mod tests {
         assert_eq!(scenario.condition_repeating(0, Opening::Restart(t(71)), t(86)).state(), TrueState::Healthy);
         assert_eq!(scenario.condition_repeating(0, Opening::Restart(t(70)), t(108)).state(), TrueState::Stuck);
     }
+
+    #[test]
+    fn between_two_changes_a_condition_is_the_same() {
+        let text = "
+            turn: 1s
+            turns: 60
+            requestsPerTurn: 1
+            replicas: {count: 2, startup: 6, joins: {1: 9}}
+            faults:
+              - {replica: 0, at: 20, stuck: {}}
+              - {replica: 0, at: 22, warming: {for: 4}}
+              - {replica: 0, at: 24, silent: {for: 9}}
+              - {replica: 1, at: 30, stopped: {}}
+              - {store: state, at: 5, down: {for: 3}}";
+        let scenario = ScenarioFile::parse("s.yaml", text).unwrap();
+        let openings = [Opening::Warm, Opening::Planned(t(18)), Opening::Restart(t(21))];
+        for (replica, opening) in [0, 1].into_iter().flat_map(|replica| openings.map(|opening| (replica, opening))) {
+            let condition = |turn| scenario.condition(replica, opening, t(turn));
+            for turn in 0..60 {
+                let next = scenario.next_change(replica, opening, t(turn)).unwrap_or(t(60));
+                let turns = (turn..60).take_while(|later| t(*later) < next);
+                assert_eq!(
+                    turns.filter(|later| condition(*later) != condition(turn)).count(),
+                    0,
+                    "{opening:?}, {turn}"
+                );
+            }
+        }
+        assert_eq!(scenario.next_change_of_stores(t(0)), Some(t(5)));
+        assert_eq!(scenario.next_change_of_stores(t(5)), Some(t(8)));
+    }
+
+    #[test]
+    fn a_replica_is_stopped_until_it_joins_and_then_starts() {
+        let text = "{turn: 1s, turns: 60, requestsPerTurn: 1, replicas: {count: 2, startup: 6, joins: {1: 9}}}";
+        let scenario = ScenarioFile::parse("s.yaml", text).unwrap();
+        let joins = scenario.joins(1).unwrap();
+        assert_eq!(scenario.condition(1, Opening::Warm, t(8)).state(), TrueState::Stopped);
+        assert_eq!(scenario.condition(1, Opening::Planned(joins), t(9)).state(), TrueState::Starting);
+        assert_eq!(scenario.condition(1, Opening::Planned(joins), t(15)), Condition::HEALTHY);
+    }
 }

@@ -14,7 +14,15 @@ use crate::scenario::{Store, Stores, TrueState};
 /// A fault: one replica or one shared store, the turn in which it begins, one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, extend("oneOf" = [
+    {"required": ["replica", "stuck"]},
+    {"required": ["replica", "dependencyLost"]},
+    {"required": ["replica", "halfDown"]},
+    {"required": ["replica", "warming"]},
+    {"required": ["replica", "stopped"]},
+    {"required": ["replica", "silent"]},
+    {"required": ["store", "down"]},
+], "not" = {"required": ["replica", "store"]}))]
 pub struct Fault {
     /// Which replica is hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +58,14 @@ pub struct Fault {
 /// A fault that hits every replica at random, independent of the others: one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, extend("oneOf" = [
+    {"required": ["stuck"]},
+    {"required": ["dependencyLost"]},
+    {"required": ["halfDown"]},
+    {"required": ["warming"]},
+    {"required": ["stopped"]},
+    {"required": ["silent"]},
+]))]
 pub struct RandomFault {
     /// How many turns lie between two such faults of one replica, on average; at least one.
     pub every: NonZeroU32,
@@ -74,7 +89,7 @@ pub struct RandomFault {
     pub silent: Option<Lasting>,
 }
 
-/// A stuck process has no settings.
+/// A stuck process has no settings: `{}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
@@ -83,10 +98,11 @@ pub struct Stuck {}
 /// How long a fault lasts: exactly one of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, extend("oneOf" = [{"required": ["for"]}, {"required": ["through"]}]))]
 pub struct Lasting {
     /// For how many turns, at least one; it may outlast the scenario.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub turns: Option<u32>,
     /// The last turn of the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,10 +112,11 @@ pub struct Lasting {
 /// How long a process is gone, and how it went: at most one of `for` and `through`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline)]
+#[schemars(inline, extend("not" = {"required": ["for", "through"]}))]
 pub struct Stopped {
     /// For how many turns, at least one; it may outlast the scenario.
     #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
     pub turns: Option<u32>,
     /// The last turn of the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,6 +18,7 @@ use crate::scenario::replica::Replica;
 pub struct Replicas {
     /// How many replicas there are, from 1 to 100000; may be left out beside a list of startup times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
     pub count: Option<u32>,
     /// How many turns a replica takes to start: a number for all, or a list with one for each.
     pub startup: Startup,
