@@ -77,7 +77,7 @@ fn a_file_is_not_half_read() {
 fn what_is_no_policy_is_refused() {
     for (text, part) in [
         ("", "file ends"),
-        ("[]", "expected"),
+        ("[]", "must be a mapping of names to values"),
         ("a: [", "unclosed"),
         ("kind: ProbePolicy", "missing field"),
         ("{kind: ProbePolicy, kind: ProbePolicy}", "`kind` is here for the second time"),

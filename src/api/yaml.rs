@@ -134,8 +134,30 @@ fn sentence(error: &Error) -> String {
         format!("{value} must be in quotes to be text")
     } else if let Error::Eof { .. } = error {
         "the file ends here, but something is missing".to_owned()
+    } else if let Error::InvalidScalar { ty, .. } = error {
+        format!("must be {}", in_words(ty))
+    } else if let Error::Unexpected { expected, .. } = error {
+        format!("must be {}", in_words(expected))
+    } else if let Error::SerdeInvalidValue { expected, .. } = error {
+        format!("must be {}", in_words(expected))
     } else {
         DefaultMessageFormatter.format_message(error).into_owned()
+    }
+}
+
+/// What is expected, where the library says it in terms of its own or of Rust.
+fn in_words(expected: &str) -> &str {
+    match expected {
+        "u16" => "a whole number from 0 to 65535",
+        "u32" => "a whole number from 0 to 4294967295",
+        "i32" => "a whole number from -2147483648 to 2147483647",
+        "u64" | "i64" => "a whole number",
+        "a nonzero u32" => "a whole number from 1 to 4294967295",
+        "floating point" => "a number",
+        "mapping start" => "a mapping of names to values",
+        "sequence start" => "a list",
+        "string scalar" => "text",
+        other => other,
     }
 }
 
