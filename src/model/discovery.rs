@@ -4,11 +4,14 @@
 //! Within a turn, in this order: beats, in the order of the replicas; those who leave in an orderly way; requests. A
 //! beat that is due in the very turn of a death is still sent, and a request of that turn already fails.
 
-use std::num::NonZeroU32;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::addresses::Addresses;
+use super::deaths::Death;
 use crate::engine::{Span, Time};
-use crate::registry::{Registry, Resolver};
-use crate::scenario::{Leave, Opening, Rotation, Scenario, Stop, Store, TrueState};
+use crate::scenario::{Condition, Opening, Rotation, Scenario, Store};
+
+pub use super::addresses::Heartbeat;
 
 /// What came of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,15 +35,6 @@ pub enum Window {
     Manual,
 }
 
-/// How replicas say that they are there. A beat between two turns is sent in the later one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heartbeat {
-    /// From one beat to the next; above zero.
-    pub every: Span,
-    /// For how long an entry lives after its last beat.
-    pub time_to_live: Span,
-}
-
 /// Runs a scenario from its first turn to its last.
 pub fn run(scenario: &Scenario) -> Discovery {
     World::new(scenario, Heartbeat::of(scenario)).run()
@@ -58,98 +52,39 @@ impl Discovery {
     }
 }
 
-impl Heartbeat {
-    /// The scenario's, if it has a registry.
-    pub fn of(scenario: &Scenario) -> Option<Self> {
-        let registry = scenario.registry()?;
-        let turns = |turns: NonZeroU32| scenario.turn() * u64::from(turns.get());
-        Some(Self { every: turns(registry.beat), time_to_live: turns(registry.time_to_live) })
-    }
-
-    fn is_due(self, now: Time, turn: Span) -> bool {
-        now.as_nanos().checked_rem(self.every.as_nanos()).is_none_or(|late| late < turn.as_nanos())
-    }
-}
-
 struct World<'a> {
     scenario: &'a Scenario,
-    heartbeat: Option<Heartbeat>,
-    replicas: Vec<Vec<Death>>,
-    /// Who takes its own entry out and when, the latest first.
-    leaving: Vec<(Time, usize)>,
-    registry: Registry<usize>,
-    resolver: Resolver<usize>,
+    addresses: Addresses,
     counter: u64,
     last_request: Option<Time>,
+    /// The last request to a dead replica, by the replica and the time of its death.
+    last_to_dead: BTreeMap<(usize, Time), Time>,
     run: Discovery,
-}
-
-/// A replica is dead: the stops that make it so overlap or touch.
-struct Death {
-    from: Time,
-    until: Option<Time>,
-    leave: Leave,
-    last_request: Option<Time>,
 }
 
 impl<'a> World<'a> {
     fn new(scenario: &'a Scenario, heartbeat: Option<Heartbeat>) -> Self {
-        let replicas: Vec<_> = (0..scenario.replicas()).map(|replica| deaths(scenario.stops(replica))).collect();
-        let graceful = |death: &&Death| death.leave == Leave::Graceful;
-        let leaving = replicas
-            .iter()
-            .enumerate()
-            .flat_map(|(replica, deaths)| deaths.iter().filter(graceful).map(move |death| (death.from, replica)));
-        let mut leaving: Vec<_> = leaving.collect();
-        leaving.sort_unstable_by(|a, b| b.cmp(a));
-        let resolve = scenario.resolve().map(|turns| scenario.turn() * u64::from(turns.get()));
-        let written_down = (0..replicas.len()).filter(|replica| scenario.joins(*replica).is_none()).collect();
         Self {
             scenario,
-            heartbeat,
-            replicas,
-            leaving,
-            registry: Registry::new(heartbeat.map_or(Span::ZERO, |heartbeat| heartbeat.time_to_live)),
-            resolver: Resolver::new(resolve, written_down),
+            addresses: Addresses::new(scenario, heartbeat),
             counter: 0,
             last_request: None,
+            last_to_dead: BTreeMap::new(),
             run: Discovery::default(),
         }
     }
 
     fn run(mut self) -> Discovery {
-        for turn in self.scenario.numbers() {
-            let now = self.scenario.begin_of(turn);
-            self.beat(now);
-            while let Some((_, replica)) = self.leaving.pop_if(|(at, _)| *at <= now) {
-                self.registry.leave(&replica);
-            }
+        let scenario = self.scenario;
+        for turn in scenario.numbers() {
+            let now = scenario.begin_of(turn);
+            self.addresses.hear(now, scenario.replicas(), |replica| condition(scenario, replica, now));
             self.send(turn, now);
         }
-        let deaths = self.replicas.iter().enumerate();
-        let deaths = deaths.flat_map(|(replica, deaths)| deaths.iter().map(move |death| (replica, death)));
-        self.run.windows = deaths.map(|(replica, death)| self.window(replica, death)).collect();
+        let listed = self.addresses.list().iter().copied().collect();
+        let deaths = self.addresses.deaths().iter();
+        self.run.windows = deaths.map(|(replica, death)| self.window(replica, death, &listed)).collect();
         self.run
-    }
-
-    fn beat(&mut self, now: Time) {
-        if self.heartbeat.is_some_and(|heartbeat| heartbeat.is_due(now, self.scenario.turn())) {
-            for replica in 0..self.replicas.len() {
-                if self.beats(replica, now) {
-                    self.registry.beat(replica, now);
-                }
-            }
-        }
-    }
-
-    /// Whether a replica is up, or was until it died in this very turn.
-    fn beats(&self, replica: usize, now: Time) -> bool {
-        let opened = self.scenario.joins(replica).into_iter().chain(self.scenario.reopenings(replica));
-        let opening = opened.filter(|opened| *opened <= now).max().map_or(Opening::Warm, Opening::Planned);
-        let condition = self.scenario.condition(replica, opening, now);
-        let dies = death_at(&self.replicas[replica], now).is_some_and(|(_, death)| death.from == now);
-        let down = [TrueState::Starting, TrueState::Stuck, TrueState::Silent];
-        (dies || !condition.is(TrueState::Stopped)) && !down.into_iter().any(|state| condition.is(state))
     }
 
     fn send(&mut self, turn: u32, now: Time) {
@@ -157,11 +92,9 @@ impl<'a> World<'a> {
         if requests == 0 {
             return;
         }
-        if self.resolver.is_due(now) {
-            self.resolver.take(self.registry.resolve(now), now);
-        }
+        self.addresses.resolve(now);
         self.last_request = Some(now);
-        let list = self.resolver.list();
+        let list = self.addresses.list();
         let Some(size) = Some(list.len() as u64).filter(|size| *size > 0) else {
             self.run.nowhere += requests;
             return;
@@ -175,9 +108,9 @@ impl<'a> World<'a> {
             if self.scenario.joins(replica).is_some() {
                 self.run.to_new += share;
             }
-            if let Some((death, _)) = death_at(&self.replicas[replica], now) {
+            if let Some(death) = self.addresses.deaths().at(replica, now) {
                 self.run.to_dead += share;
-                self.replicas[replica][death].last_request = Some(now);
+                self.last_to_dead.insert((replica, death.from), now);
             }
         }
         self.counter += requests;
@@ -190,32 +123,18 @@ impl<'a> World<'a> {
         [requests.plain, requests.read, requests.write, batch].map(u64::from).iter().sum()
     }
 
-    fn window(&self, replica: usize, death: &Death) -> Window {
-        let is_dead = |now: Time| death.from <= now && death.until.is_none_or(|until| now < until);
-        if self.last_request.is_some_and(is_dead) && self.resolver.list().contains(&replica) {
+    fn window(&self, replica: usize, death: &Death, listed: &BTreeSet<usize>) -> Window {
+        if self.last_request.is_some_and(|last| death.covers(last)) && listed.contains(&replica) {
             return Window::Manual;
         }
-        let last = death.last_request.map(|last| (last + self.scenario.turn()).since(death.from));
-        Window::Noticed(last.unwrap_or_default())
+        let last = self.last_to_dead.get(&(replica, death.from));
+        Window::Noticed(last.map_or(Span::ZERO, |last| (*last + self.scenario.turn()).since(death.from)))
     }
 }
 
-fn deaths(stops: impl Iterator<Item = Stop>) -> Vec<Death> {
-    let mut deaths: Vec<Death> = Vec::new();
-    for stop in stops {
-        match deaths.last_mut() {
-            Some(death) if death.until.is_none_or(|until| stop.from <= until) => {
-                death.until = death.until.zip(stop.until).map(|(one, other)| one.max(other));
-            }
-            _ => deaths.push(Death { from: stop.from, until: stop.until, leave: stop.leave, last_request: None }),
-        }
-    }
-    deaths
-}
-
-/// The death that a replica is in, and its place among its deaths.
-fn death_at(deaths: &[Death], now: Time) -> Option<(usize, &Death)> {
-    let place = deaths.partition_point(|death| death.from <= now).checked_sub(1)?;
-    let death = &deaths[place];
-    death.until.is_none_or(|until| now < until).then_some((place, death))
+/// What is true of a replica that nobody restarts.
+fn condition(scenario: &Scenario, replica: usize, now: Time) -> Condition {
+    let opened = scenario.joins(replica).into_iter().chain(scenario.reopenings(replica));
+    let opening = opened.filter(|opened| *opened <= now).max().map_or(Opening::Warm, Opening::Planned);
+    scenario.condition(replica, opening, now)
 }

@@ -4,8 +4,11 @@
 //! answered from the true condition; the engine's decisions, carried out at once; traffic. A restarted container begins
 //! an instant after the turn's decisions, so that nothing asks it in the turn it was restarted in.
 
+mod addresses;
+mod deaths;
 pub mod discovery;
 mod endpoints;
+mod network;
 mod observer;
 pub mod propagation;
 mod run;
@@ -31,7 +34,8 @@ pub fn check(scenario: &Scenario, policy: &ParsedPolicy) -> Result<(), ModelErro
 
 /// Runs a policy on a scenario from its first turn to its last.
 ///
-/// With a readiness rule the pool is who the engine let in; without one everybody is in it all the time.
+/// With a readiness rule the pool is who the engine let in; without one everybody is in it all the time. Where the
+/// scenario has a registry to resolve by, or says how decisions propagate, requests know of the pool what these let them.
 pub fn run(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Run, ModelError> {
     observe(scenario, policy, &mut ())
 }

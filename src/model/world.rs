@@ -1,5 +1,6 @@
 //! The simulated replicas, and the engine's effects on them.
 
+use super::network::Network;
 use super::observer::{Attempt, Member, Moment, Observer, Standing, Turn};
 use super::traffic::RoundRobin;
 use super::{Ejection, Restart, Run};
@@ -8,7 +9,7 @@ use crate::engine::{
     Observation, Outcome, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Place, Policy, PolicyKey, Readiness,
     Remembered, ReplicaKey, RuleKind, Slot, Span, Target, Time,
 };
-use crate::scenario::{Condition, Endpoint, Opening, Scenario, Stores, TrueState};
+use crate::scenario::{Condition, Endpoint, Opening, PerKind, Scenario, Stores, TrueState};
 
 const POLICY: PolicyKey = PolicyKey(0);
 const OWNER: OwnerKey = OwnerKey(0);
@@ -29,6 +30,8 @@ pub(super) struct World<'a, O> {
     stores: Stores,
     /// Who is opened as planned and when, the latest first.
     openings: Vec<(Time, usize)>,
+    /// None if requests know at once who is in the pool.
+    network: Option<Network>,
     round_robin: RoundRobin,
     effects: Vec<Effect>,
     pool: Vec<Condition>,
@@ -70,6 +73,7 @@ impl<'a, O: Observer> World<'a, O> {
             members: members.collect(),
             stores: Stores::UP,
             openings,
+            network: Network::of(scenario),
             round_robin: RoundRobin::new(scenario.rotation()),
             effects: Vec::new(),
             pool: Vec::new(),
@@ -104,6 +108,9 @@ impl<'a, O: Observer> World<'a, O> {
     }
 
     fn turn(&mut self, now: Moment) {
+        if let Some(network) = &mut self.network {
+            network.read_before(now.time, &self.members);
+        }
         while let Some((_, replica)) = self.openings.pop_if(|(at, _)| *at <= now.time) {
             let Member { condition, standing } = self.members[replica];
             let joins = standing == Standing::Absent;
@@ -227,7 +234,14 @@ impl<'a, O: Observer> World<'a, O> {
             healthy += u64::from(*condition == Condition::HEALTHY);
             can_read |= condition.can_read();
         }
-        let traffic = self.round_robin.send(self.scenario.requests(now.turn), &self.pool, self.stores, can_read);
+        let requests = self.scenario.requests(now.turn);
+        if let Some(network) = &mut self.network {
+            network.pass(now.time, &self.members);
+            if requests != PerKind::default() {
+                network.pool(now.time, &self.members, &mut self.pool);
+            }
+        }
+        let traffic = self.round_robin.send(requests, &self.pool, self.stores, can_read);
         self.run.turns += 1;
         self.run.out_of_pool += out;
         self.run.serving += healthy;
