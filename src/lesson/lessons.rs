@@ -1,14 +1,9 @@
 //! Which lesson.
 
-use std::io;
-
 use clap::Subcommand;
 use tokio_util::sync::CancellationToken;
 
-use super::discovery::DiscoveryArgs;
-use super::propagation::PropagationArgs;
-use super::{LessonError, NoPlan, depth, replicas};
-use crate::report::{Output, Report};
+use super::{LessonError, NoPlan, depth, discovery, propagation, replicas};
 
 /// Which lesson.
 #[derive(Debug, Subcommand)]
@@ -18,9 +13,9 @@ pub enum Command {
     /// What a health endpoint should ask: five depths of it on three replicas and two shared stores
     Depth(depth::Args),
     /// A registry, its heartbeats and the window they leave: who goes on sending to a dead replica, and for how long
-    Discovery(DiscoveryArgs),
+    Discovery(discovery::Args),
     /// When a decision reaches the traffic, by how a load balancer reads results
-    Propagation(PropagationArgs),
+    Propagation(propagation::Args),
 }
 
 /// What is going to be done; it makes sense.
@@ -31,9 +26,9 @@ pub enum Plan {
     /// The lesson "depth".
     Depth(depth::Plan),
     /// The lesson "discovery".
-    Discovery(DiscoveryArgs),
+    Discovery(discovery::Plan),
     /// The lesson "propagation".
-    Propagation(PropagationArgs),
+    Propagation(propagation::Plan),
 }
 
 impl Command {
@@ -42,8 +37,8 @@ impl Command {
         Ok(match self {
             Self::Replicas(args) => Plan::Replicas(args.plan()?),
             Self::Depth(args) => Plan::Depth(args.plan()?),
-            Self::Discovery(args) => Plan::Discovery(args),
-            Self::Propagation(args) => Plan::Propagation(args),
+            Self::Discovery(args) => Plan::Discovery(args.plan()),
+            Self::Propagation(args) => Plan::Propagation(args.plan()),
         })
     }
 }
@@ -55,12 +50,8 @@ impl Plan {
         match self {
             Self::Replicas(plan) => plan.run(stop).await,
             Self::Depth(plan) => plan.run(),
-            Self::Discovery(args) => print(&args.report()?, args.output()),
-            Self::Propagation(args) => print(&args.report()?, args.output()),
+            Self::Discovery(plan) => plan.run(),
+            Self::Propagation(plan) => plan.run(),
         }
     }
-}
-
-fn print(report: &Report, output: Output) -> Result<(), LessonError> {
-    Ok(report.write(output, &mut io::stdout().lock())?)
 }

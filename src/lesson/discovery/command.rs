@@ -1,27 +1,26 @@
-//! The command line.
+//! The command line of the lesson.
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::placement::Placement;
 use super::tables;
 use crate::lesson::LessonError;
-use crate::report::{Output, Report};
+use crate::report::Delivery;
 
 /// How the lesson "discovery" is run.
-#[derive(Debug, Args)]
-pub struct DiscoveryArgs {
+#[derive(Debug, clap::Args)]
+pub struct Args {
     /// Where to run it
     #[arg(long, value_enum, default_value_t)]
     world: World,
     /// Run only this placement [default: all]
     #[arg(long, value_enum, conflicts_with = "table")]
-    placement: Option<Placement>,
-    /// How to print the table
-    #[arg(long, value_enum, default_value_t)]
-    output: Output,
+    setting: Option<Placement>,
     /// Print a table of the lesson, out of the model
     #[arg(long, value_enum)]
-    table: Option<DiscoveryTable>,
+    table: Option<Table>,
+    #[command(flatten)]
+    delivery: Delivery,
 }
 
 /// A world that the lesson can be run in.
@@ -34,7 +33,7 @@ enum World {
 
 /// A table of the lesson.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum DiscoveryTable {
+enum Table {
     /// How long each placement goes on sending to a dead address
     Placements,
     /// What each window costs
@@ -45,21 +44,35 @@ enum DiscoveryTable {
     Combined,
 }
 
-impl DiscoveryArgs {
-    /// How to print it.
-    pub const fn output(&self) -> Output {
-        self.output
-    }
+/// What is going to be done; it makes sense.
+#[derive(Debug)]
+pub struct Plan {
+    placements: Vec<Placement>,
+    table: Table,
+    delivery: Delivery,
+}
 
-    /// What is asked for.
-    pub fn report(&self) -> Result<Report, LessonError> {
+impl Args {
+    /// What is going to be done.
+    pub fn plan(self) -> Plan {
         let World::Model = self.world;
-        match self.table {
-            None => tables::placements(self.placement.as_ref().map_or(&Placement::ALL, std::slice::from_ref)),
-            Some(DiscoveryTable::Placements) => tables::placements(&Placement::ALL),
-            Some(DiscoveryTable::Budget) => tables::budget(),
-            Some(DiscoveryTable::Sensitivity) => tables::sensitivity(),
-            Some(DiscoveryTable::Combined) => tables::combined(),
+        Plan {
+            placements: self.setting.map_or_else(|| Placement::ALL.to_vec(), |placement| vec![placement]),
+            table: self.table.unwrap_or(Table::Placements),
+            delivery: self.delivery,
         }
+    }
+}
+
+impl Plan {
+    /// Does it, and prints the table.
+    pub fn run(self) -> Result<(), LessonError> {
+        let report = match self.table {
+            Table::Placements => tables::placements(&self.placements),
+            Table::Budget => tables::budget(),
+            Table::Sensitivity => tables::sensitivity(),
+            Table::Combined => tables::combined(),
+        };
+        Ok(self.delivery.deliver(&report?)?)
     }
 }

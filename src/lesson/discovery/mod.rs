@@ -6,5 +6,5 @@ mod command;
 mod placement;
 mod tables;
 
-pub use command::DiscoveryArgs;
+pub use command::{Args, Plan};
 pub use placement::{Figures, Placement};

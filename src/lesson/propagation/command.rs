@@ -1,23 +1,22 @@
-//! The command line.
+//! The command line of the lesson.
 
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 
 use super::tables;
 use crate::lesson::LessonError;
-use crate::report::{Output, Report};
+use crate::report::Delivery;
 
 /// How the lesson "propagation" is run.
-#[derive(Debug, Args)]
-pub struct PropagationArgs {
+#[derive(Debug, clap::Args)]
+pub struct Args {
     /// Where to run it
     #[arg(long, value_enum, default_value_t)]
     world: World,
-    /// How to print the table
+    /// Which table to print
     #[arg(long, value_enum, default_value_t)]
-    output: Output,
-    /// Which table of the lesson to print
-    #[arg(long, value_enum, default_value_t)]
-    table: PropagationTable,
+    table: Table,
+    #[command(flatten)]
+    delivery: Delivery,
 }
 
 /// A world that the lesson can be run in.
@@ -30,7 +29,7 @@ enum World {
 
 /// A table of the lesson.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-enum PropagationTable {
+enum Table {
     /// From a fault, or its end, to the traffic
     #[default]
     Delay,
@@ -40,22 +39,35 @@ enum PropagationTable {
     Preparing,
     /// Open connections that outlive an ejection
     Connections,
+    /// What happens to a replica, and when a screen and the traffic follow
+    History,
 }
 
-impl PropagationArgs {
-    /// How to print it.
-    pub const fn output(&self) -> Output {
-        self.output
-    }
+/// What is going to be done; it makes sense.
+#[derive(Debug)]
+pub struct Plan {
+    table: Table,
+    delivery: Delivery,
+}
 
-    /// What is asked for.
-    pub fn report(&self) -> Result<Report, LessonError> {
+impl Args {
+    /// What is going to be done.
+    pub fn plan(self) -> Plan {
         let World::Model = self.world;
-        match self.table {
-            PropagationTable::Delay => tables::delay(),
-            PropagationTable::Devices => tables::devices(),
-            PropagationTable::Preparing => tables::preparing(),
-            PropagationTable::Connections => tables::connections(),
-        }
+        Plan { table: self.table, delivery: self.delivery }
+    }
+}
+
+impl Plan {
+    /// Does it, and prints the table.
+    pub fn run(self) -> Result<(), LessonError> {
+        let report = match self.table {
+            Table::Delay => tables::delay(),
+            Table::Devices => tables::devices(),
+            Table::Preparing => tables::preparing(),
+            Table::Connections => tables::connections(),
+            Table::History => tables::history(),
+        };
+        Ok(self.delivery.deliver(&report?)?)
     }
 }

@@ -20,6 +20,8 @@ pub struct Traffic {
     pub devices: Vec<NonZeroU32>,
     /// To each replica in the pool.
     pub connections: Connections,
+    /// What happens to one of the replicas.
+    pub history: History,
 }
 
 /// Connections that are opened at a steady pace.
@@ -30,6 +32,18 @@ pub struct Connections {
     pub per_second: NonZeroU32,
     /// How long each stays open.
     pub last: Vec<Duration>,
+}
+
+/// What happens to a replica that was good, in this order.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct History {
+    /// Its checks begin to fail.
+    pub bad_from: Duration,
+    /// They pass again.
+    pub good_from: Duration,
+    /// Its profile is changed.
+    pub profile_changed_at: Duration,
 }
 
 /// The lesson's traffic.

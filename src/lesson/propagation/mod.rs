@@ -4,4 +4,4 @@ mod command;
 mod inputs;
 mod tables;
 
-pub use command::PropagationArgs;
+pub use command::{Args, Plan};

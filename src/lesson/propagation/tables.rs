@@ -1,9 +1,15 @@
 //! The lesson's tables, out of the model: what is simulated over all phases, and beside it what the closed form says.
 
+use std::collections::BTreeSet;
+
 use super::inputs;
+use crate::api::Duration;
 use crate::engine::{Span, Time};
 use crate::lesson::LessonError;
-use crate::model::propagation::{Check, Connections, Delay, Move, Profile, closed_form, simulated};
+use crate::model::propagation::{
+    Check, Connections, Delay, Device, Edge, Health, Move, Phases, Pool, Profile, Standing, Timeline, closed_form,
+    simulated,
+};
 use crate::report::{Cell, Report, of_cells};
 
 /// The profiles with their names.
@@ -121,6 +127,35 @@ pub fn connections() -> Result<Report, LessonError> {
     let header =
         ["profile", "connections_last_s", "ejected_worst_s", "open_then", "last_ends_s", "closed_form_last_ends_s"];
     Ok(of_cells(header, &rows)?.with_preamble(sentence(check)))
+}
+
+/// What happens to a replica, what a screen shows of it, and where the traffic goes, whenever one of these changes.
+pub fn history() -> Result<Report, LessonError> {
+    let (check, scene) = (inputs::check()?, inputs::traffic()?.history);
+    let at = |duration: Duration| Time::ZERO + duration.span();
+    let health =
+        Timeline::new(Health::Good).then(at(scene.bad_from), Health::Bad).then(at(scene.good_from), Health::Good);
+    let changed = at(scene.profile_changed_at);
+    let mut rows = Vec::new();
+    for (name, profile) in PROFILES {
+        let prepared = closed_form::preparing(check, profile)
+            .unwrap_or(closed_form::delays(check, profile, Move::Admit).to_decision);
+        let until = changed + prepared.worst;
+        let device = Device { check, profile, phases: Phases::default(), edge: Edge::Caught };
+        let standing = device.judge(Standing::Passing, &health, &[changed], until);
+        let pool = device.forward(Pool::In, &standing, until);
+        let instants: BTreeSet<_> = health.instants().chain(standing.instants()).chain(pool.instants()).collect();
+        for now in instants {
+            rows.push([
+                Cell::Text(name),
+                seconds(Some(now.since(Time::ZERO))),
+                Cell::Text(health.at(now, Edge::Caught).name()),
+                Cell::Text(standing.at(now, Edge::Caught).name()),
+                Cell::Text(pool.at(now, Edge::Caught).name()),
+            ]);
+        }
+    }
+    Ok(of_cells(["profile", "time_s", "replica", "screen", "traffic"], &rows)?.with_preamble(sentence(check)))
 }
 
 /// What is printed where nothing reaches the traffic.

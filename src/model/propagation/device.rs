@@ -54,6 +54,37 @@ pub enum Pool {
     Out,
 }
 
+impl Health {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+impl Standing {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Passing => "passing",
+            Self::Failing => "failing",
+            Self::Preparing => "preparing",
+        }
+    }
+}
+
+impl Pool {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::In => "in",
+            Self::Out => "out",
+        }
+    }
+}
+
 impl Device {
     /// What the device decides of a replica, up to `until`. At each time of `assigned`, in their order, its profile is
     /// assigned or changed.

@@ -53,11 +53,15 @@ impl<State: Copy + PartialEq> Timeline<State> {
         &self.transitions
     }
 
+    /// When it changed, in the order of time.
+    pub fn instants(&self) -> impl Iterator<Item = Time> {
+        self.transitions.iter().map(|(at, _)| *at)
+    }
+
     /// The longest stretch in which not all timelines were in the same state; one that does not end counts up to
     /// `until`.
     pub fn longest_disagreement(timelines: &[&Self], until: Time) -> Span {
-        let mut instants: Vec<_> =
-            timelines.iter().flat_map(|timeline| timeline.transitions.iter().map(|(at, _)| *at)).collect();
+        let mut instants: Vec<_> = timelines.iter().flat_map(|timeline| timeline.instants()).collect();
         instants.sort_unstable();
         let mut longest = Span::ZERO;
         let mut since = None;
