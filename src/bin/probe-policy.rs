@@ -16,7 +16,7 @@ use probe_policy::controller::lease::Terms;
 use probe_policy::controller::telemetry::{self, LogFormat};
 use probe_policy::controller::{self, Settings, release};
 use probe_policy::runtime::{Clock, stop_on_signal, timestamp};
-use probe_policy::tools::{SimulateArgs, SweepArgs};
+use probe_policy::tools::{LabArgs, SimulateArgs, SweepArgs};
 use probe_policy::{fake_app, lesson, scenario};
 use tokio::runtime::{self, Runtime};
 
@@ -53,6 +53,8 @@ enum Command {
     Lesson(lesson::Command),
     /// Run a policy on a scenario in the model
     Simulate(SimulateArgs),
+    /// Run a policy on a scenario on processes of this machine, and take edits of the policy meanwhile
+    Lab(LabArgs),
     /// Be a process of the local world
     #[command(subcommand, hide = true)]
     FakeApp(fake_app::Command),
@@ -120,6 +122,7 @@ fn main() -> ExitCode {
         Command::Lesson(command) => run_lesson(command),
         Command::Simulate(args) => simulate(args),
         Command::Sweep(args) => sweep(args),
+        Command::Lab(args) => lab(args),
         Command::FakeApp(command) => run_fake_app(command),
     };
     match done {
@@ -191,6 +194,11 @@ fn simulate(args: SimulateArgs) -> anyhow::Result<()> {
 }
 
 fn sweep(args: SweepArgs) -> anyhow::Result<()> {
+    let plan = args.plan().map_err(|error| BadInput(error.to_string()))?;
+    Runtime::new()?.block_on(async { Ok(plan.run(&stop_on_signal()?).await?) })
+}
+
+fn lab(args: LabArgs) -> anyhow::Result<()> {
     let plan = args.plan().map_err(|error| BadInput(error.to_string()))?;
     Runtime::new()?.block_on(async { Ok(plan.run(&stop_on_signal()?).await?) })
 }

@@ -38,7 +38,7 @@ pub enum NoPlan {
         /// The first setting that cannot follow.
         setting: &'static str,
         /// What is wrong with its policy then.
-        error: String,
+        error: SpecError,
     },
     /// A file that is part of the program is broken.
     #[error(transparent)]

@@ -3,6 +3,7 @@
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::Setting;
+use crate::model::{Moment, Observer, Turn};
 
 /// A bar of turns on a terminal; elsewhere a line for each phase of a run. Both on standard error.
 pub struct Progress {
@@ -38,6 +39,12 @@ impl Progress {
     /// A turn is over.
     pub fn turn(&self, turn: u32) {
         self.bar.set_position(u64::from(turn) + 1);
+    }
+}
+
+impl Observer for Progress {
+    fn passed(&mut self, _at: Moment, _turn: &Turn<'_>) {
+        self.bar.inc(1);
     }
 }
 

@@ -6,9 +6,7 @@ use std::process::ExitStatus;
 
 use tokio::task::JoinError;
 
-use crate::engine::{RuleKind, Span};
 use crate::fake_app::load::LoadError;
-use crate::scenario::Speed;
 
 /// Why nothing was measured.
 #[derive(Debug, thiserror::Error)]
@@ -49,32 +47,5 @@ pub enum LocalError {
     Unsent {
         /// How many.
         unsent: u64,
-    },
-}
-
-/// Why processes cannot be run under a policy.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadPolicy {
-    /// The fake app does not know the question.
-    #[error("spec.{rule}.httpGet.path: the fake app has no endpoint {path}")]
-    NoEndpoint {
-        /// Whose.
-        rule: RuleKind,
-        /// The path.
-        path: String,
-    },
-    /// It cannot be kept that fast.
-    #[error("spec.{rule}.{field}: at speed {speed} it would be {span}, and less than {least} cannot be kept")]
-    TooFast {
-        /// Whose.
-        rule: RuleKind,
-        /// Which duration.
-        field: &'static str,
-        /// The speed asked for.
-        speed: Speed,
-        /// What it would be.
-        span: Span,
-        /// The shortest that can be kept.
-        least: Span,
     },
 }

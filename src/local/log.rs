@@ -1,7 +1,8 @@
 //! What the load's lines say, turn by turn.
 
-use crate::fake_app::load::{Line, Outcome};
-use crate::scenario::TrueState;
+use crate::fake_app::load::{Outcome, RequestLine, TruthLine};
+use crate::model::Traffic;
+use crate::scenario::{RequestKind, TrueState};
 
 /// What became of each turn, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,26 +13,27 @@ pub struct Log {
 /// What became of a turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Turn {
-    /// Failed requests.
-    pub errors: u32,
-    /// Of those, on a member that was starting.
-    pub early_errors: u32,
-    /// Replicas that were healthy in its middle, in the pool or not.
+    /// What became of its requests.
+    pub traffic: Traffic,
+    /// Replicas that said in its middle that they are healthy, in the pool or not.
     pub healthy: usize,
+    /// Replicas that were out of the pool in its middle.
+    pub out_of_pool: usize,
 }
 
 impl Log {
-    /// Takes note of a line.
-    pub fn note(&mut self, line: &Line) {
-        match line {
-            Line::Request(request) => {
-                let turn = self.turn(request.turn);
-                turn.errors += u32::from(request.outcome != Outcome::Served);
-                turn.early_errors += u32::from(request.state == Some(TrueState::Starting));
-            }
-            Line::Truth(truth) => self.turn(truth.turn).healthy = truth.healthy,
-            Line::Summary(_) => {}
-        }
+    /// Takes note of a request.
+    pub(super) fn request(&mut self, line: &RequestLine) -> Traffic {
+        let traffic = traffic(line);
+        self.turn(line.turn).traffic.add(&traffic);
+        traffic
+    }
+
+    /// Takes note of how a turn was in its middle.
+    pub(super) fn truth(&mut self, line: &TruthLine) {
+        let turn = self.turn(line.turn);
+        turn.healthy = line.healthy;
+        turn.out_of_pool = line.states.len() - line.pool;
     }
 
     /// The first `turns` turns, fewer if the log ends before.
@@ -46,4 +48,13 @@ impl Log {
         }
         &mut self.turns[turn]
     }
+}
+
+fn traffic(line: &RequestLine) -> Traffic {
+    let mut traffic = Traffic::default();
+    let tally = &mut traffic.kinds[RequestKind::Plain];
+    tally.sent = 1;
+    tally.dropped = u64::from(line.outcome != Outcome::Served);
+    traffic.early_errors = u64::from(line.state == Some(TrueState::Starting));
+    traffic
 }

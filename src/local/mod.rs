@@ -20,8 +20,8 @@ mod replica;
 mod run;
 mod world;
 
-pub use error::{BadPolicy, LocalError};
+pub use error::LocalError;
 pub use log::{Log, Turn};
 pub use policy::PacedPolicy;
 pub use process::Program;
-pub use run::{Experiment, Notice, Restart, Run, run};
+pub use run::{Experiment, Restart, Run, run};

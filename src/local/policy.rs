@@ -1,7 +1,6 @@
 //! A policy as processes can be run under it: at the speed of the scenario, asking only what the fake app has.
 
-use super::BadPolicy;
-use crate::api::{Ask, Handler, ParsedPolicy};
+use crate::api::{Ask, Handler, ParsedPolicy, SpecError};
 use crate::engine::{PerRule, Policy, RuleKind, Span};
 use crate::scenario::{Endpoint, Speed};
 
@@ -20,20 +19,22 @@ impl PacedPolicy {
     ///
     /// # Errors
     /// If a period or a timeout would be shorter than 10 ms, or the fake app has no such endpoint.
-    pub fn new(parsed: &ParsedPolicy, speed: Speed) -> Result<Self, BadPolicy> {
+    pub fn new(parsed: &ParsedPolicy, speed: Speed) -> Result<Self, SpecError> {
         let mut policy = parsed.policy.clone();
         for kind in RuleKind::ALL {
             if let Some(Ask { handler: Handler::Http { path, .. }, .. }) = &parsed.asks[kind]
                 && Endpoint::at(path).is_none()
             {
-                return Err(BadPolicy::NoEndpoint { rule: kind, path: path.clone() });
+                let path_of = format!("spec.{kind}.httpGet.path");
+                return Err(SpecError { path: path_of, sentence: format!("the fake app has no endpoint {path}") });
             }
             let Some(rule) = &mut policy.rules[kind] else { continue };
             rule.initial_delay = speed.shorten(rule.initial_delay);
             for (field, span) in [("period", &mut rule.period), ("timeout", &mut rule.timeout)] {
                 *span = speed.shorten(*span);
                 if *span < LEAST {
-                    return Err(BadPolicy::TooFast { rule: kind, field, speed, span: *span, least: LEAST });
+                    let sentence = format!("at speed {speed} it would be {span}, and less than {LEAST} cannot be kept");
+                    return Err(SpecError { path: format!("spec.{kind}.{field}"), sentence });
                 }
             }
         }
@@ -49,6 +50,14 @@ impl PacedPolicy {
             *span = speed.shorten(*span);
         }
         Ok(Self { policy, asks: parsed.asks.clone() })
+    }
+
+    /// What a rule asks.
+    pub(super) fn endpoint(&self, rule: RuleKind) -> Option<Endpoint> {
+        match &self.asks[rule].as_ref()?.handler {
+            Handler::Http { path, .. } => Endpoint::at(path),
+            Handler::Tcp { .. } => Some(Endpoint::Connection),
+        }
     }
 }
 

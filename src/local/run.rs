@@ -14,8 +14,9 @@ use super::process::{Process, Program, Role};
 use super::replica::{Replica, name};
 use super::world::{Senses, World};
 use super::{LocalError, Log, PacedPolicy};
-use crate::engine::{Span, Time, Transition};
-use crate::fake_app::load::{self, Connections, Load, Plan, Rate, Route, Source, TruthLine};
+use crate::engine::{Span, Time};
+use crate::fake_app::load::{self, Connections, Load, Plan, Rate, Route, Source};
+use crate::model::Observer;
 use crate::runtime::{Clock, timestamp};
 use crate::scenario::{Opening, Scenario, Speed};
 
@@ -41,6 +42,8 @@ pub struct Run {
     pub turns: u32,
     /// The restarts in those turns, in their order.
     pub restarts: Vec<Restart>,
+    /// How often the policy was edited.
+    pub edits: u32,
     /// What became of the requests.
     pub log: Log,
 }
@@ -56,20 +59,6 @@ pub struct Restart {
     pub at: Time,
 }
 
-/// Something worth telling while it happens.
-#[derive(Clone, Debug)]
-pub enum Notice {
-    /// A turn is half over: what the replicas say that they are.
-    Turn(TruthLine),
-    /// A decision.
-    Decision {
-        /// When, in the scenario's time.
-        at: Time,
-        /// What, on which replica, and why.
-        transition: Transition,
-    },
-}
-
 /// From the moment that everybody is there to t = 0.
 const LEAD: Span = Span::from_millis(200);
 /// Processes that are started at once.
@@ -77,8 +66,11 @@ const STARTED_AT_ONCE: usize = 8;
 /// How long a request may take. No speed shortens it.
 const TIMEOUT: Span = Span::from_secs(1);
 
-/// Runs an experiment. Each of `edits` is a policy that is in force from then on; `tell` hears what happens. Told to
-/// stop, it ends early, with what was measured so far. No process is left when this returns.
+/// Runs an experiment. Each of `edits` is a policy that is in force from then on. Told to stop, it ends early, with
+/// what was measured so far. No process is left when this returns.
+///
+/// The observer is told that a turn is over when it is half over, with the requests that were answered since the one
+/// before.
 ///
 /// # Errors
 /// If a process cannot be started, or fails, or not every request could be sent.
@@ -86,7 +78,7 @@ pub async fn run(
     experiment: &Experiment,
     program: &Program,
     edits: UnboundedReceiver<PacedPolicy>,
-    tell: &mut dyn FnMut(Notice),
+    observer: &mut dyn Observer,
     stop: &CancellationToken,
 ) -> Result<Run, LocalError> {
     let scenario = experiment.scenario.clone().at_speed(experiment.speed);
@@ -115,7 +107,7 @@ pub async fn run(
         load::run(load, pool, &told, move |line| tell_line.send(line.clone()).map_err(io::Error::other)).await
     });
     let senses = Senses { news, edits, lines, keepers: &mut keepers, load };
-    let run = world.run(senses, tell, stop).await;
+    let run = world.run(senses, observer, stop).await;
     while keepers.join_next().await.is_some() {}
     run
 }

@@ -9,16 +9,17 @@ use tokio_util::sync::CancellationToken;
 
 use super::keeper::{Change, News};
 use super::replica::{OWNER, POLICY, Process, Replica, has_gates, name};
-use super::run::{Notice, Restart, Run};
+use super::run::{Restart, Run};
 use super::{LocalError, Log, PacedPolicy};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Outcome, Owner, OwnerKind, PerRule, Phase,
-    Refusal, Remembered, ReplicaKey, Span, Time,
+    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Owner, OwnerKind, PerRule, Phase, Refusal,
+    Remembered, ReplicaKey, Span, Time,
 };
-use crate::fake_app::load::{Fleet, Line, LoadError, Member, Summary};
-use crate::probe::{Attempts, Loopback, Target};
+use crate::fake_app::load::{self, Fleet, Line, LoadError, Summary};
+use crate::model::{Attempt, Member, Moment, Observer, Standing, Traffic, Turn};
+use crate::probe::{Attempts, Ended, Loopback, Target};
 use crate::runtime::Clock;
-use crate::scenario::{Opening, Scenario};
+use crate::scenario::{Condition, Opening, Scenario, TrueState};
 
 /// Attempts come this part of a turn after its beginning, so that they see its faults as the model's do.
 const ATTEMPTS_AT: u64 = 10;
@@ -29,7 +30,7 @@ const MAX_ATTEMPTS: NonZeroU16 = NonZeroU16::MAX;
 pub(super) struct World {
     scenario: Scenario,
     policy: PacedPolicy,
-    generation: i64,
+    edits: u32,
     replicas: Vec<Replica>,
     clock: Clock,
     /// t = 0.
@@ -41,6 +42,8 @@ pub(super) struct World {
     pool_changed: bool,
     restarts: Vec<Restart>,
     log: Log,
+    /// The requests that the observer was not told of yet.
+    untold: Traffic,
 }
 
 /// What the world hears of.
@@ -63,7 +66,7 @@ impl World {
         let mut world = Self {
             scenario,
             policy,
-            generation: 0,
+            edits: 0,
             replicas,
             clock,
             start,
@@ -74,6 +77,7 @@ impl World {
             pool_changed: true,
             restarts: Vec::new(),
             log: Log::default(),
+            untold: Traffic::default(),
         };
         world.introduce();
         world
@@ -88,27 +92,27 @@ impl World {
     pub async fn run(
         mut self,
         mut senses: Senses<'_>,
-        tell: &mut dyn FnMut(Notice),
+        observer: &mut dyn Observer,
         stop: &CancellationToken,
     ) -> Result<Run, LocalError> {
         let mut stopped = None;
         let summary = loop {
-            self.decide(tell);
+            self.decide(observer);
             let due = self.engine.next_deadline().map(|(at, _)| at);
             tokio::select! {
-                Some(news) = senses.news.recv() => self.hear(news),
-                ended = self.attempts.ended() => self.finish(ended.attempt, ended.outcome),
+                Some(news) = senses.news.recv() => self.hear(news, observer),
+                ended = self.attempts.ended() => self.finish(ended, observer),
                 Some(policy) = senses.edits.recv() => self.put_in_force(policy),
-                Some(line) = senses.lines.recv() => self.note(&line, tell),
+                Some(line) = senses.lines.recv() => self.note(&line, observer),
                 Some(failed) = senses.keepers.join_next() => failed??,
                 () = stop.cancelled(), if stopped.is_none() => stopped = Some(self.time()),
                 summary = &mut senses.load => break summary??,
                 () = self.clock.sleep_until(due) => {}
             }
-            self.hear_what_waits(&mut senses);
+            self.hear_what_waits(&mut senses, observer);
         };
         while let Some(line) = senses.lines.recv().await {
-            self.note(&line, tell);
+            self.note(&line, observer);
         }
         if stopped.is_none() && summary.unsent > 0 {
             return Err(LocalError::Unsent { unsent: summary.unsent });
@@ -117,12 +121,12 @@ impl World {
     }
 
     /// Whatever is known at the same instant is decided over at once.
-    fn hear_what_waits(&mut self, senses: &mut Senses<'_>) {
+    fn hear_what_waits(&mut self, senses: &mut Senses<'_>, observer: &mut dyn Observer) {
         while let Ok(news) = senses.news.try_recv() {
-            self.hear(news);
+            self.hear(news, observer);
         }
         while let Some(ended) = self.attempts.try_ended() {
-            self.finish(ended.attempt, ended.outcome);
+            self.finish(ended, observer);
         }
     }
 
@@ -141,6 +145,7 @@ impl World {
 
     fn put_in_force(&mut self, policy: PacedPolicy) {
         self.policy = policy;
+        self.edits += 1;
         self.tell_policy();
         if !has_gates(&self.policy.policy) {
             self.replicas.iter_mut().for_each(|replica| replica.gate = Gate::Open);
@@ -150,16 +155,16 @@ impl World {
     }
 
     fn tell_policy(&mut self) {
-        self.generation += 1;
         let late = Span::from_nanos(self.scenario.turn().as_nanos() / ATTEMPTS_AT);
         self.policy.policy.phase = Phase::Aligned { origin: self.start + late };
-        self.policy.policy.generation = self.generation;
+        self.policy.policy.generation = 1 + i64::from(self.edits);
         let spec = Box::new(self.policy.policy.clone());
         self.tell(Input::PolicySet { policy: POLICY, spec });
     }
 
-    fn hear(&mut self, News { replica: index, change }: News) {
-        let (now, opening) = (self.clock.now(), Opening::Restart(self.time()));
+    fn hear(&mut self, News { replica: index, change }: News, observer: &mut dyn Observer) {
+        let now = self.clock.now();
+        let (moment, opening) = (self.moment(now), Opening::Restart(self.time()));
         let Some(replica) = self.replicas.get_mut(index) else { return };
         match change {
             Change::Ended => {
@@ -169,25 +174,57 @@ impl World {
                 }
                 replica.process = Process::Gone;
             }
-            Change::Listens(address) => replica.opened(address, now, opening),
+            Change::Listens(address) => {
+                replica.opened(address, now, opening);
+                observer.opened(moment, index, opening);
+            }
         }
         self.pool_changed = true;
         self.show(index, None);
     }
 
-    fn finish(&mut self, attempt: AttemptId, outcome: Outcome) {
+    fn finish(&mut self, Ended { attempt, outcome, .. }: Ended, observer: &mut dyn Observer) {
+        let (replica, rule, now) = (attempt.replica.index as usize, attempt.rule, self.moment(self.clock.now()));
+        if let Some(endpoint) = self.policy.endpoint(rule) {
+            let condition = self.condition(replica, now.time);
+            observer.attempted(now, &Attempt { replica, rule, endpoint, outcome: outcome.class, condition });
+        }
         self.tell(Input::AttemptFinished { attempt, outcome });
     }
 
-    fn note(&mut self, line: &Line, tell: &mut dyn FnMut(Notice)) {
-        self.log.note(line);
-        if let Line::Truth(truth) = line {
-            tell(Notice::Turn(truth.clone()));
+    fn note(&mut self, line: &Line, observer: &mut dyn Observer) {
+        match line {
+            Line::Request(request) => {
+                let traffic = self.log.request(request);
+                self.untold.add(&traffic);
+            }
+            Line::Truth(truth) => {
+                self.log.truth(truth);
+                let now = self.moment(self.clock.now());
+                let replicas: Vec<_> = (0..self.replicas.len()).map(|replica| self.member(replica, now.time)).collect();
+                let traffic = std::mem::take(&mut self.untold);
+                let stores = self.scenario.stores(now.time);
+                let at = Moment { turn: self.scenario.first_turn() + truth.turn, ..now };
+                observer.passed(at, &Turn { replicas: &replicas, stores, traffic: &traffic });
+            }
+            Line::Summary(_) => {}
         }
     }
 
+    fn member(&self, replica: usize, now: Time) -> Member {
+        let standing = if self.replicas[replica].is_in_pool() { Standing::In } else { Standing::Out };
+        Member { condition: self.condition(replica, now), standing }
+    }
+
+    /// What is true of a replica by the scenario, and by whether it has a process at all.
+    fn condition(&self, replica: usize, now: Time) -> Condition {
+        let Some(held) = self.replicas.get(replica) else { return Condition::HEALTHY };
+        let condition = self.scenario.condition(replica, held.opening, now);
+        if held.process == Process::Gone { condition.with(TrueState::Stopped) } else { condition }
+    }
+
     /// Polls the engine until it has nothing more to do.
-    fn decide(&mut self, tell: &mut dyn FnMut(Notice)) {
+    fn decide(&mut self, observer: &mut dyn Observer) {
         let mut effects = std::mem::take(&mut self.effects);
         loop {
             let now = self.clock.now();
@@ -196,7 +233,7 @@ impl World {
                 break;
             }
             for effect in effects.drain(..) {
-                self.carry_out(effect, now, tell);
+                self.carry_out(effect, now, observer);
             }
         }
         self.effects = effects;
@@ -206,7 +243,7 @@ impl World {
     }
 
     fn fleet(&self) -> Fleet {
-        let member = |(index, replica): (usize, &Replica)| Member {
+        let member = |(index, replica): (usize, &Replica)| load::Member {
             pod: name(index),
             address: replica.address.to_string(),
             ready: replica.is_in_pool(),
@@ -214,7 +251,7 @@ impl World {
         Fleet::new(self.replicas.iter().enumerate().map(member).collect())
     }
 
-    fn carry_out(&mut self, effect: Effect, now: Time, tell: &mut dyn FnMut(Notice)) {
+    fn carry_out(&mut self, effect: Effect, now: Time, observer: &mut dyn Observer) {
         let result = EffectResult::Applied;
         match effect {
             Effect::StartAttempt { attempt, policy, incarnation, deadline } => {
@@ -233,10 +270,7 @@ impl World {
             Effect::Restart { replica, incarnation, grace_period, .. } => {
                 self.restart(replica, incarnation, grace_period);
             }
-            Effect::Record(transition) => {
-                let at = Time::ZERO + transition.at.since(self.start);
-                tell(Notice::Decision { at, transition });
-            }
+            Effect::Record(transition) => observer.decided(self.moment(transition.at), &transition),
             Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }
@@ -278,7 +312,13 @@ impl World {
 
     /// The scenario's time.
     fn time(&self) -> Time {
-        Time::ZERO + self.clock.now().since(self.start)
+        self.moment(self.clock.now()).time
+    }
+
+    /// What a point on the engine's line is in the scenario.
+    fn moment(&self, at: Time) -> Moment {
+        let time = Time::ZERO + at.since(self.start);
+        Moment { turn: u32::try_from(self.scenario.turn_at(time)).unwrap_or(u32::MAX), time }
     }
 
     fn end(self, stopped: Option<Time>) -> Run {
@@ -287,6 +327,6 @@ impl World {
         let turns = u32::try_from(passed).unwrap_or(u32::MAX).min(self.scenario.turns());
         let end = Time::ZERO + turn * u64::from(turns);
         let restarts = self.restarts.into_iter().filter(|restart| restart.at < end).collect();
-        Run { scenario: self.scenario, turns, restarts, log: self.log }
+        Run { scenario: self.scenario, turns, restarts, edits: self.edits, log: self.log }
     }
 }

@@ -33,13 +33,18 @@ pub(super) struct RoundRobin {
 }
 
 impl Traffic {
+    /// Requests of every kind.
+    pub fn sent(&self) -> u64 {
+        RequestKind::ALL.into_iter().map(|kind| self.kinds[kind].sent).sum()
+    }
+
     /// Failed requests of every kind.
     pub fn errors(&self) -> u64 {
         RequestKind::ALL.into_iter().map(|kind| self.kinds[kind].dropped).sum()
     }
 
     /// Adds what became of further requests.
-    pub(super) fn add(&mut self, other: &Self) {
+    pub fn add(&mut self, other: &Self) {
         for kind in RequestKind::ALL {
             let Tally { sent, dropped, lost_silently } = other.kinds[kind];
             let tally = &mut self.kinds[kind];

@@ -186,8 +186,8 @@ impl From<&local::Run> for Figures {
         let turns = run.log.first(run.turns);
         let healthy: usize = turns.iter().map(|turn| turn.healthy).sum();
         let traffic = Traffic {
-            early_errors: turns.iter().map(|turn| u64::from(turn.early_errors)).sum(),
-            total_errors: turns.iter().map(|turn| u64::from(turn.errors)).sum(),
+            early_errors: turns.iter().map(|turn| turn.traffic.early_errors).sum(),
+            total_errors: turns.iter().map(|turn| turn.traffic.errors()).sum(),
             truly_serving: healthy as f64 / f64::from(run.turns),
         };
         Self::new(&restarts, traffic)

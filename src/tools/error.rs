@@ -3,6 +3,7 @@
 use super::sweep::NoSpace;
 use crate::api::SpecError;
 use crate::api::yaml::YamlError;
+use crate::local::LocalError;
 use crate::model::ModelError;
 use crate::report::NotDelivered;
 
@@ -47,6 +48,20 @@ pub enum ToolError {
         /// All of them.
         total: usize,
     },
+    /// It was told to stop.
+    #[error("stopped after {turns} of {total} turns")]
+    StoppedAfter {
+        /// Turns that have passed.
+        turns: u32,
+        /// All of them.
+        total: u32,
+    },
+    /// A run on processes of this machine went wrong.
+    #[error(transparent)]
+    Local(#[from] LocalError),
+    /// The system does not tell which file this program is.
+    #[error("cannot start processes of this program: {0}")]
+    Program(std::io::Error),
     /// What was found cannot be written.
     #[error(transparent)]
     Delivery(#[from] NotDelivered),

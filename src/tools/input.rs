@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::api::yaml::YamlError;
+use crate::api::yaml::{self, YamlError};
 use crate::api::{ProbePolicy, read_policy};
 use crate::scenario::{Scenario, ScenarioFile};
 
@@ -43,6 +43,12 @@ impl Input {
             (false, Some(_)) => "The scenario leaves nothing to chance, so --seed changes nothing.\n".to_owned(),
             (false, None) => String::new(),
         }
+    }
+
+    /// The scenario with its text.
+    pub fn script(&self) -> Result<(Scenario, String), YamlError> {
+        let text = yaml::read_text(&self.scenario)?;
+        Ok((ScenarioFile::parse(&self.scenario.display().to_string(), &text)?, text))
     }
 
     /// Both, for people.

@@ -167,7 +167,7 @@ impl Args {
             let mut policy = setting.policy().map_err(LessonError::from)?;
             policy.spec = at_speed(policy.spec, speed);
             match policy.spec.parse(1, Phase::Spread) {
-                Err(error) => Err(NoPlan::TooFast { speed, setting: setting.title(), error: error.to_string() }),
+                Err(error) => Err(NoPlan::TooFast { speed, setting: setting.title(), error }),
                 Ok(_) => Ok(Experiment {
                     setting,
                     scenario: scenario.clone(),

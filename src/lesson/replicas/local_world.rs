@@ -11,7 +11,7 @@ use super::{Setting, settings};
 use crate::engine::Phase;
 use crate::lesson::progress::Progress;
 use crate::lesson::{LessonError, NoPlan};
-use crate::local::{self, Experiment, Notice, PacedPolicy, Program, Run};
+use crate::local::{self, Experiment, PacedPolicy, Program, Run};
 use crate::report::Figures;
 use crate::scenario::{Scenario, Speed};
 
@@ -32,7 +32,7 @@ impl Trial {
         let policy = PacedPolicy::new(&policy.map_err(LessonError::from)?, speed).map_err(|error| NoPlan::TooFast {
             speed,
             setting: setting.title(),
-            error: error.to_string(),
+            error,
         })?;
         let (scenario, script) = (scenario.clone(), settings::SCENARIO.to_owned());
         Ok(Self { setting, experiment: Experiment { scenario, script, policy, speed } })
@@ -59,15 +59,11 @@ impl Trial {
     }
 
     async fn run(&self, program: &Program, bars: &MultiProgress, stop: &CancellationToken) -> Result<Run, LessonError> {
-        let progress = Progress::new(bars, self.setting, self.experiment.scenario.turns());
+        let mut progress = Progress::new(bars, self.setting, self.experiment.scenario.turns());
         progress.phase("running".to_owned());
         // Nobody edits the policy of a lesson.
         let (_, edits) = mpsc::unbounded_channel();
-        let mut tell = |notice: Notice| match notice {
-            Notice::Turn(truth) => progress.turn(truth.turn),
-            Notice::Decision { .. } => {}
-        };
-        let run = local::run(&self.experiment, program, edits, &mut tell, stop).await;
+        let run = local::run(&self.experiment, program, edits, &mut progress, stop).await;
         run.map_err(|error| LessonError::LocalRun { setting: self.setting, error: Box::new(error) })
     }
 
