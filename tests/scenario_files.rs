@@ -34,12 +34,7 @@ fn what_makes_no_sense_has_its_line_its_column_and_its_field() {
         ("unknown", "silent", "quiet", "6:30: faults[0].quiet: unknown field `quiet`, expected one of replica"),
         ("list", "{count: 2, startup: 0}", "[0, 0]", "5:11: replicas: must be a mapping of names to values"),
         ("no-list", "[{replica: 0, at: 3, silent: {for: 2}}]", "{}", "6:9: faults: must be a list"),
-        (
-            "zero",
-            "turns: 20",
-            "turns: 20\nconsumers: 0",
-            "4:1: consumers: must be a whole number from 1 to 4294967295",
-        ),
+        ("zero", "turns: 20", "turns: 20\nconsumers: 0", "4:1: consumers: must be a whole number from 1 to 4294967295"),
         ("twice", "turns: 20", "turns: 20\nturns: 20", "4:1: `turns` is here for the second time"),
         ("no-yaml", "turns: 20", "turns: [20", ""),
     ] {

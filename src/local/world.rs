@@ -270,7 +270,11 @@ impl World {
             Effect::Restart { replica, incarnation, grace_period, .. } => {
                 self.restart(replica, incarnation, grace_period);
             }
-            Effect::Record(transition) => observer.decided(self.moment(transition.at), &transition),
+            Effect::Record(transition) => {
+                let at = self.moment(transition.at);
+                let condition = self.condition(transition.replica.index as usize, at.time);
+                observer.decided(at, &transition, condition);
+            }
             Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }

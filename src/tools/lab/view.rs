@@ -47,7 +47,7 @@ impl View {
 }
 
 impl Observer for View {
-    fn decided(&mut self, at: Moment, transition: &Transition) {
+    fn decided(&mut self, at: Moment, transition: &Transition, _condition: Condition) {
         let replica = transition.replica.index;
         if transition.kind == TransitionKind::Restarted
             && let Some(restarts) = self.restarts.get_mut(replica as usize)
