@@ -36,7 +36,7 @@ cluster-down:
 
 # The tests that need the cluster
 e2e:
-    eval "$(tests/cluster/cluster env)" && cargo test -- --ignored --test-threads=4
+    eval "$(tests/cluster/cluster env)" && cargo test -- --ignored --test-threads=6
 
 # What CI runs
 ci:
