@@ -22,7 +22,7 @@ fn a_run_is_shown_as_it_was() {
         assert_eq!(shown, run, "{column}");
     }
     let sum = |column: &str| (0..2).map(|policy| figures["policies"][policy][column].as_u64().unwrap()).sum::<u64>();
-    let errors: u64 = page.attributes("data-errors").iter().map(|errors| errors.parse::<u64>().unwrap()).sum();
+    let errors: u64 = page.attributes("data-failed").iter().map(|errors| errors.parse::<u64>().unwrap()).sum();
     assert_eq!(errors, sum("total_errors"));
     let marks = |class: &str| page.count(&format!("<path class=\"{class}\"")) as u64 - 1; // one is in the legend
     assert_eq!(marks("needless"), sum("unnecessary"));
@@ -43,6 +43,19 @@ fn a_sweep_is_shown_as_it_was() {
     assert_eq!(page.cells("total_errors"), run("total_errors"));
     let on_front = rows.iter().filter(|row| row["pareto"] == true).count();
     assert_eq!(page.count(" front\">★ "), 4 * on_front, "a star on each of four maps");
+}
+
+#[test]
+fn a_lesson_is_shown_as_it_was() {
+    for lesson in [&["lesson", "replicas", "--world", "model"][..], &["lesson", "depth"]] {
+        let page = Page::open(lesson[1], lesson);
+        let figures = json(lesson);
+        assert_eq!(page.figures(), figures);
+        let column = if lesson[1] == "replicas" { "total_errors" } else { "dropped_reads" };
+        let run: Vec<_> = figures.as_array().unwrap().iter().map(|row| row[column].to_string()).collect();
+        assert_eq!(page.cells(column), run);
+        assert_eq!(page.count("<h2>"), 2 + run.len(), "the figures, the legend, and a picture for each setting");
+    }
 }
 
 #[test]

@@ -85,9 +85,6 @@ pub enum LessonError {
     /// It was told to stop.
     #[error("interrupted")]
     Interrupted,
-    /// The table cannot be written.
-    #[error("cannot write the table: {0}")]
-    Write(#[from] std::io::Error),
     /// The table cannot be delivered.
     #[error(transparent)]
     Delivery(#[from] NotDelivered),

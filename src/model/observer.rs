@@ -23,6 +23,67 @@ pub trait Observer {
 /// Nobody watches.
 impl Observer for () {}
 
+/// Somebody else watches.
+impl<O: Observer> Observer for &mut O {
+    fn opened(&mut self, at: Moment, replica: usize, opening: Opening) {
+        (**self).opened(at, replica, opening);
+    }
+
+    fn attempted(&mut self, at: Moment, attempt: &Attempt) {
+        (**self).attempted(at, attempt);
+    }
+
+    fn decided(&mut self, at: Moment, transition: &Transition, condition: Condition) {
+        (**self).decided(at, transition, condition);
+    }
+
+    fn passed(&mut self, at: Moment, turn: &Turn<'_>) {
+        (**self).passed(at, turn);
+    }
+}
+
+/// Perhaps somebody watches.
+impl<O: Observer> Observer for Option<O> {
+    fn opened(&mut self, at: Moment, replica: usize, opening: Opening) {
+        self.iter_mut().for_each(|observer| observer.opened(at, replica, opening));
+    }
+
+    fn attempted(&mut self, at: Moment, attempt: &Attempt) {
+        self.iter_mut().for_each(|observer| observer.attempted(at, attempt));
+    }
+
+    fn decided(&mut self, at: Moment, transition: &Transition, condition: Condition) {
+        self.iter_mut().for_each(|observer| observer.decided(at, transition, condition));
+    }
+
+    fn passed(&mut self, at: Moment, turn: &Turn<'_>) {
+        self.iter_mut().for_each(|observer| observer.passed(at, turn));
+    }
+}
+
+/// Two watch; the first is told first.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn opened(&mut self, at: Moment, replica: usize, opening: Opening) {
+        self.0.opened(at, replica, opening);
+        self.1.opened(at, replica, opening);
+    }
+
+    fn attempted(&mut self, at: Moment, attempt: &Attempt) {
+        self.0.attempted(at, attempt);
+        self.1.attempted(at, attempt);
+    }
+
+    fn decided(&mut self, at: Moment, transition: &Transition, condition: Condition) {
+        self.0.decided(at, transition, condition);
+        self.1.decided(at, transition, condition);
+    }
+
+    fn passed(&mut self, at: Moment, turn: &Turn<'_>) {
+        self.0.passed(at, turn);
+        self.1.passed(at, turn);
+    }
+}
+
 /// A point in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {

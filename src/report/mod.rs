@@ -14,5 +14,5 @@ pub use delivery::{Delivery, NotDelivered, ignore_closed_pipe};
 pub use figures::{COLUMNS, Difference, Figures, Restart, Traffic};
 pub use output::{Output, Report};
 pub use page::{Map, Mapped, Metric, Picture, Worse};
-pub use recording::{Decision, Lane, Membership, Recording, Stretch};
+pub use recording::{Decision, Lane, Losses, Membership, Recording, Stretch};
 pub use table::Table;

@@ -1,9 +1,9 @@
-//! The model, recorded.
+//! What happens in a world that can be watched, recorded.
 
-use super::{Membership, Recording};
+use super::{Decision, Losses, Membership, Recording};
 use crate::engine::Transition;
 use crate::model::{Attempt, Member, Moment, Observer, Standing, Turn};
-use crate::scenario::{Condition, Scenario};
+use crate::scenario::{Condition, RequestKind, Scenario};
 
 impl Recording {
     /// Nothing of this scenario has happened yet.
@@ -20,7 +20,8 @@ impl Observer for Recording {
     fn decided(&mut self, at: Moment, transition: &Transition, condition: Condition) {
         let replica = transition.replica.index as usize;
         self.state(at.time, replica, Some(condition.state()));
-        self.decision(at.time, replica, transition.kind, transition.reason);
+        let Transition { kind, reason, .. } = *transition;
+        self.decision(replica, Decision { at: at.time, kind, reason, state: condition.state() });
     }
 
     fn passed(&mut self, at: Moment, turn: &Turn<'_>) {
@@ -33,6 +34,7 @@ impl Observer for Recording {
             self.state(at.time, replica, state);
             self.membership(at.time, replica, membership);
         }
-        self.turn_is_over(turn.traffic.errors());
+        let silent = RequestKind::ALL.into_iter().map(|kind| turn.traffic.kinds[kind].lost_silently).sum();
+        self.turn_is_over(Losses { failed: turn.traffic.errors(), silent });
     }
 }

@@ -42,7 +42,7 @@ impl Report {
         Ok(Self { title: String::new(), preamble: String::new(), table, csv: None, json, pictures: Vec::new() })
     }
 
-    /// What the report is about, as the page has it for its title.
+    /// What the report is about, as its page has it for a title.
     pub fn with_title(self, title: impl Into<String>) -> Self {
         Self { title: title.into(), ..self }
     }
@@ -72,11 +72,9 @@ impl Report {
     /// Prints it.
     pub fn write(&self, output: Output, out: &mut impl Write) -> io::Result<()> {
         match output {
+            Output::Table if self.preamble.is_empty() => self.table.write_text(out),
             Output::Table => {
-                let head = [self.title.as_str(), self.preamble.trim_end()].into_iter().filter(|part| !part.is_empty());
-                for part in head {
-                    writeln!(out, "{part}\n")?;
-                }
+                writeln!(out, "{}", self.preamble)?;
                 self.table.write_text(out)
             }
             Output::Json => writeln!(out, "{:#}", self.json),

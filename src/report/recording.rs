@@ -15,7 +15,16 @@ pub struct Recording {
     latest: Vec<Latest>,
     /// Of those replicas to whom something happened.
     lanes: BTreeMap<usize, Lane>,
-    errors: Vec<u64>,
+    turns: Vec<Losses>,
+}
+
+/// Requests of a turn that came to nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Those that failed.
+    pub failed: u64,
+    /// Those that were accepted and never done.
+    pub silent: u64,
 }
 
 /// What happened to one replica, each list in the order of time.
@@ -51,8 +60,8 @@ pub struct Decision {
     pub kind: TransitionKind,
     /// Why.
     pub reason: Reason,
-    /// What the replica really was; nothing before it was there.
-    pub state: Option<TrueState>,
+    /// What the replica really was; of a restart, what it was before.
+    pub state: TrueState,
 }
 
 /// A stretch of time in which something held.
@@ -70,7 +79,7 @@ impl Recording {
     /// Nothing has happened yet to so many replicas.
     pub fn new(replicas: usize, turn: Span, first_turn: u32) -> Self {
         let latest = Latest { state: Some(TrueState::Healthy), membership: Membership::In };
-        Self { turn, first_turn, latest: vec![latest; replicas], lanes: BTreeMap::new(), errors: Vec::new() }
+        Self { turn, first_turn, latest: vec![latest; replicas], lanes: BTreeMap::new(), turns: Vec::new() }
     }
 
     /// From now on a replica really is in that state, or is not there. Of a replica that there is not, nothing is kept.
@@ -90,15 +99,15 @@ impl Recording {
     }
 
     /// Something was decided about a replica.
-    pub fn decision(&mut self, at: Time, replica: usize, kind: TransitionKind, reason: Reason) {
-        if let Some(Latest { state, .. }) = self.latest.get(replica).copied() {
-            self.lane(replica).decisions.push(Decision { at, kind, reason, state });
+    pub fn decision(&mut self, replica: usize, decision: Decision) {
+        if replica < self.latest.len() {
+            self.lane(replica).decisions.push(decision);
         }
     }
 
-    /// A turn is over, with so many failed requests.
-    pub fn turn_is_over(&mut self, errors: u64) {
-        self.errors.push(errors);
+    /// A turn is over.
+    pub fn turn_is_over(&mut self, losses: Losses) {
+        self.turns.push(losses);
     }
 
     /// The length of a turn.
@@ -108,7 +117,7 @@ impl Recording {
 
     /// The end of the last turn that is over.
     pub fn end(&self) -> Time {
-        Time::ZERO + self.turn * self.errors.len() as u64
+        Time::ZERO + self.turn * self.turns.len() as u64
     }
 
     /// The number of the turn that an instant belongs to, by the scenario's count.
@@ -126,9 +135,9 @@ impl Recording {
         self.lanes.iter().map(|(replica, lane)| (*replica, lane))
     }
 
-    /// Failed requests, turn by turn.
-    pub fn errors(&self) -> &[u64] {
-        &self.errors
+    /// What came to nothing, turn by turn.
+    pub fn losses(&self) -> &[Losses] {
+        &self.turns
     }
 
     fn lane(&mut self, replica: usize) -> &mut Lane {
@@ -153,17 +162,17 @@ impl Lane {
     }
 }
 
-/// Of several changes at one instant only the last one shows.
+/// Of several changes at one instant only the last one shows. What is told late happens when it is told.
 fn change<T>(changes: &mut Vec<(Time, T)>, now: Time, to: T) {
     match changes.last_mut() {
-        Some((at, what)) if *at == now => *what = to,
+        Some((at, what)) if *at >= now => *what = to,
         Some(_) | None => changes.push((now, to)),
     }
 }
 
 fn stretches<T: Copy>(before: T, changes: &[(Time, T)], end: Time) -> Vec<Stretch<T>> {
     let begins = std::iter::once((Time::ZERO, before)).chain(changes.iter().copied());
-    let ends = changes.iter().map(|(at, _)| *at).chain([end]);
+    let ends = changes.iter().map(|(at, _)| (*at).min(end)).chain([end]);
     let stretches = begins.zip(ends).map(|((from, what), to)| Stretch { from, to, what });
     stretches.filter(|stretch| stretch.from < stretch.to).collect()
 }
@@ -171,7 +180,6 @@ fn stretches<T: Copy>(before: T, changes: &[(Time, T)], end: Time) -> Vec<Stretc
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::RuleKind;
 
     fn t(seconds: u64) -> Time {
         Time::ZERO + Span::from_secs(seconds)
@@ -194,8 +202,8 @@ mod tests {
         for (at, state) in [(3, TrueState::Stuck), (5, TrueState::Starting), (5, TrueState::Healthy)] {
             recording.state(t(at), 0, Some(state));
         }
-        for errors in [0, 0, 0, 5, 5, 0] {
-            recording.turn_is_over(errors);
+        for failed in [0, 0, 0, 5, 5, 0] {
+            recording.turn_is_over(Losses { failed, silent: 0 });
         }
         let (_, lane) = recording.lanes().next().unwrap();
         let stretches: Vec<_> = lane.states(recording.end()).iter().map(|s| (s.from, s.to, s.what)).collect();
@@ -206,15 +214,5 @@ mod tests {
         ];
         assert_eq!(stretches, expected);
         assert_eq!(recording.turn_at(t(3)), 4);
-    }
-
-    #[test]
-    fn a_decision_keeps_what_the_replica_really_was() {
-        let mut recording = Recording::new(1, Span::from_secs(1), 0);
-        let reason = Reason::Passed { rule: RuleKind::Startup, streak: 1 };
-        recording.state(t(3), 0, None);
-        recording.decision(t(4), 0, TransitionKind::Restarted, reason);
-        let (_, lane) = recording.lanes().next().unwrap();
-        assert_eq!(lane.decisions()[0].state, None);
     }
 }

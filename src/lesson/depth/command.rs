@@ -84,6 +84,6 @@ impl Plan {
             Table::Load => tables::load(&self.scenario),
             Table::FalseEjection => tables::false_ejection(&self.scenario),
         };
-        Ok(self.delivery.deliver(&report?)?)
+        Ok(self.delivery.deliver(&report?.with_title("Lesson depth"))?)
     }
 }

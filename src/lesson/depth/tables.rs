@@ -11,7 +11,7 @@ use crate::api::{Duration, FleetSpec, ParsedPolicy, ProbePolicySpec, SharedFailu
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::lesson::LessonError;
 use crate::model::{self, Run};
-use crate::report::{Report, Table, decimals};
+use crate::report::{Picture, Recording, Report, Table, decimals};
 use crate::scenario::{Opening, Scenario, TrueState};
 
 /// The intervals of the lesson, in turns.
@@ -22,12 +22,14 @@ const CHECKED: [(u32, u32); 6] = [(3, 1), (3, 4), (12, 1), (12, 4), (48, 1), (48
 /// Depths beside each other, with a failure that replicas share ignored or held against nobody. Ignored, all of them
 /// are the table `lessons/depth/depth-content.csv`.
 pub fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureSpec) -> Result<Report, LessonError> {
-    let (mut rows, mut preamble) = (Vec::new(), String::new());
+    let (mut rows, mut pictures, mut preamble) = (Vec::new(), Vec::new(), String::new());
     for content in contents {
         let spec = ProbePolicySpec { fleet: FleetSpec { shared_failure: shared }, ..content.policy()?.spec };
         let policy = parsed(&spec)?;
         preamble += &sentence(*content, &policy, scenario.turn());
-        rows.push(ContentRow::new(*content, &Checked::new(scenario, &policy)?.run));
+        let mut recording = Recording::of(scenario);
+        rows.push(ContentRow::new(*content, &model::observe(scenario, &policy, &mut recording)?));
+        pictures.push(Picture::Run { name: content.name().to_owned(), recording });
     }
     let header = [
         "content",
@@ -38,7 +40,9 @@ pub fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureS
         "silent_losses",
         "vain_rejections",
     ];
-    Ok(Report::new(Table::new(header, rows.iter().map(ContentRow::cells)), &rows)?.with_preamble(preamble))
+    let report = Report::new(Table::new(header, rows.iter().map(ContentRow::cells)), &rows)?;
+    let report = report.with_preamble(preamble);
+    Ok(pictures.into_iter().fold(report, Report::with_picture))
 }
 
 /// How often `deep-local` is asked: `lessons/depth/depth-interval.csv`.

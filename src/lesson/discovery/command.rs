@@ -73,6 +73,6 @@ impl Plan {
             Table::Sensitivity => tables::sensitivity(),
             Table::Combined => tables::combined(),
         };
-        Ok(self.delivery.deliver(&report?)?)
+        Ok(self.delivery.deliver(&report?.with_title("Lesson discovery"))?)
     }
 }

@@ -68,6 +68,6 @@ impl Plan {
             Table::Connections => tables::connections(),
             Table::History => tables::history(),
         };
-        Ok(self.delivery.deliver(&report?)?)
+        Ok(self.delivery.deliver(&report?.with_title("Lesson propagation"))?)
     }
 }

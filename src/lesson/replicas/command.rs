@@ -1,6 +1,5 @@
 //! The command line of the lesson.
 
-use std::io;
 use std::num::NonZeroU32;
 
 use clap::ValueEnum;
@@ -16,7 +15,7 @@ use crate::engine::Phase;
 use crate::lesson::cluster_world::{self, Experiment, Probes};
 use crate::lesson::{LessonError, NoPlan};
 use crate::local::Program;
-use crate::report::{Figures, Output, Report};
+use crate::report::{Delivery, Figures, NotDelivered, Report};
 use crate::scenario::{Scenario, Speed};
 
 /// The image of the fake app that is built from these sources.
@@ -38,9 +37,6 @@ pub struct Args {
     /// Who probes, on the cluster [default: own]
     #[arg(long, value_enum)]
     probes: Option<Probes>,
-    /// How to print the table
-    #[arg(long, value_enum, default_value_t)]
-    output: Output,
     /// Print a published table, out of the model
     #[arg(long, value_enum)]
     table: Option<PublishedTable>,
@@ -53,6 +49,8 @@ pub struct Args {
     /// On the cluster, the image of the fake app [default: localhost/fake-app:VERSION]
     #[arg(long)]
     image: Option<String>,
+    #[command(flatten)]
+    delivery: Delivery,
 }
 
 /// A world that a lesson can be run in.
@@ -78,7 +76,7 @@ enum PublishedTable {
 /// What is going to be done; it makes sense.
 #[derive(Debug)]
 pub struct Plan {
-    output: Output,
+    delivery: Delivery,
     task: Task,
 }
 
@@ -94,7 +92,7 @@ impl Plan {
     /// Does it, and prints the table on standard output; of a lesson that fails or is told to stop, what was measured
     /// before. Told to stop, it cleans up first.
     pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
-        let print = |report: Report| report.write(self.output, &mut io::stdout().lock());
+        let print = |report: Report| self.delivery.deliver(&report);
         match self.task {
             Task::Settings(scenario, settings) => print(tables::settings(&scenario, &settings)?)?,
             Task::Sweep(scenario) => print(tables::sweep(&scenario)?)?,
@@ -119,7 +117,7 @@ impl Args {
             (Some(World::Local) | None, None) => self.on_processes(&scenario, &settings)?,
             (Some(World::Model) | None, table) => self.in_model(scenario, table, settings)?,
         };
-        Ok(Plan { output: self.output, task })
+        Ok(Plan { delivery: self.delivery, task })
     }
 
     fn in_model(
@@ -217,7 +215,7 @@ impl Measured {
     }
 
     /// Prints what there is, and then says what went wrong.
-    fn print(self, print: impl FnOnce(Report) -> io::Result<()>) -> Result<(), LessonError> {
+    fn print(self, print: impl FnOnce(Report) -> Result<(), NotDelivered>) -> Result<(), LessonError> {
         if !self.rows.is_empty() {
             print(tables::comparison(&self.rows)?)?;
         }

@@ -12,7 +12,7 @@ use crate::engine::Phase;
 use crate::lesson::progress::Progress;
 use crate::lesson::{LessonError, NoPlan};
 use crate::local::{self, Experiment, PacedPolicy, Program, Run};
-use crate::report::Figures;
+use crate::report::{Figures, Recording};
 use crate::scenario::{Scenario, Speed};
 
 /// A setting, as it is to be measured.
@@ -47,24 +47,36 @@ impl Trial {
         bars: &MultiProgress,
         stop: &CancellationToken,
     ) -> Result<Option<Comparison>, LessonError> {
-        let mut measured = Vec::new();
+        let (mut measured, mut latest) = (Vec::new(), None);
         for _ in 0..runs {
-            let run = self.run(program, bars, stop).await?;
+            let (run, recording) = self.run(program, bars, stop).await?;
             if run.turns < self.experiment.scenario.turns() {
-                return if measured.is_empty() { self.compare_part(&run) } else { self.compare(&measured) };
+                if measured.is_empty() {
+                    return Ok(self.compare_part(&run)?.map(|part| part.with_recording(recording)));
+                }
+                break;
             }
             measured.push(Figures::from(&run));
+            latest = Some(recording);
         }
-        self.compare(&measured)
+        Ok(self.compare(&measured)?.zip(latest).map(|(whole, latest)| whole.with_recording(latest)))
     }
 
-    async fn run(&self, program: &Program, bars: &MultiProgress, stop: &CancellationToken) -> Result<Run, LessonError> {
-        let mut progress = Progress::new(bars, self.setting, self.experiment.scenario.turns());
+    async fn run(
+        &self,
+        program: &Program,
+        bars: &MultiProgress,
+        stop: &CancellationToken,
+    ) -> Result<(Run, Recording), LessonError> {
+        let Experiment { scenario, speed, .. } = &self.experiment;
+        let progress = Progress::new(bars, self.setting, scenario.turns());
         progress.phase("running".to_owned());
+        let mut watchers = (progress, Recording::of(&scenario.clone().at_speed(*speed)));
         // Nobody edits the policy of a lesson.
         let (_, edits) = mpsc::unbounded_channel();
-        let run = local::run(&self.experiment, program, edits, &mut progress, stop).await;
-        run.map_err(|error| LessonError::LocalRun { setting: self.setting, error: Box::new(error) })
+        let run = local::run(&self.experiment, program, edits, &mut watchers, stop).await;
+        let run = run.map_err(|error| LessonError::LocalRun { setting: self.setting, error: Box::new(error) })?;
+        Ok((run, watchers.1))
     }
 
     fn compare(&self, measured: &[Figures]) -> Result<Option<Comparison>, LessonError> {

@@ -9,13 +9,24 @@ use crate::api::{Duration, ProbePolicySpec};
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::lesson::LessonError;
 use crate::model;
-use crate::report::{COLUMNS, Difference, Figures, Report, Table};
+use crate::report::{COLUMNS, Difference, Figures, Picture, Recording, Report, Table};
 use crate::scenario::Scenario;
+
+/// What a page about the lesson is called.
+const TITLE: &str = "Lesson replicas";
 
 /// The figures of a policy in the model.
 pub fn modelled(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<Figures, LessonError> {
     let policy = spec.parse(1, Phase::Aligned { origin: Time::ZERO })?;
     Ok(Figures::from(&model::run(scenario, &policy)?))
+}
+
+/// The same, and what happened.
+pub fn recorded(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<(Figures, Recording), LessonError> {
+    let policy = spec.parse(1, Phase::Aligned { origin: Time::ZERO })?;
+    let mut recording = Recording::of(scenario);
+    let run = model::observe(scenario, &policy, &mut recording)?;
+    Ok((Figures::from(&run), recording))
 }
 
 /// Settings beside each other; all of them are the table `lessons/replicas/replicas-settings.csv`.
@@ -27,9 +38,10 @@ pub fn settings(scenario: &Scenario, settings: &[Setting]) -> Result<Report, Les
         rows.iter().map(|row| iter::once(row.setting.to_owned()).chain(row.figures.cells()).collect()),
     );
     let preamble = rows.iter().map(SettingRow::sentence).collect();
-    let report = Report::new(table, &rows)?.with_preamble(preamble);
     let described = ["setting", "liveness", "readiness", "startup"].into_iter().chain(COLUMNS);
-    Ok(report.with_csv(Table::new(described, rows.into_iter().map(SettingRow::cells))))
+    let csv = Table::new(described, rows.iter().map(SettingRow::cells));
+    let report = Report::new(table, &rows)?.with_title(TITLE).with_preamble(preamble).with_csv(csv);
+    Ok(rows.into_iter().fold(report, |report, row| report.with_picture(row.picture())))
 }
 
 /// Liveness period x threshold, without and with a startup rule: `lessons/replicas/replicas-sweep.csv`.
@@ -52,14 +64,16 @@ pub fn sweep(scenario: &Scenario) -> Result<Report, LessonError> {
     let header =
         ["startup", "period", "threshold", "tolerance", "detection", "killed_in_startup", "in_loop", "truly_serving"];
     let table = Table::new(header, rows.iter().map(SweepRow::cells));
-    Ok(Report::new(table, &rows)?)
+    Ok(Report::new(table, &rows)?.with_title(TITLE))
 }
 
 /// What was measured, beside the model and with the difference.
 pub fn comparison(rows: &[Comparison]) -> Result<Report, LessonError> {
     let header = ["setting", "figures"].into_iter().chain(COLUMNS);
     let table = Table::new(header, rows.iter().flat_map(Comparison::rows));
-    Ok(Report::new(table, &rows)?)
+    let report = Report::new(table, rows)?.with_title(TITLE);
+    let pictures = rows.iter().flat_map(|row| &row.pictures).cloned();
+    Ok(pictures.fold(report, Report::with_picture))
 }
 
 /// A setting, measured.
@@ -69,12 +83,21 @@ pub struct Comparison {
     model: Figures,
     measured: Figures,
     difference: Difference,
+    #[serde(skip)]
+    pictures: Vec<Picture>,
 }
 
 impl Comparison {
     /// What was measured of a setting, and what the model says.
     pub fn new(setting: String, model: Figures, measured: Figures) -> Self {
-        Self { setting, difference: measured.minus(&model), model, measured }
+        Self { setting, difference: measured.minus(&model), model, measured, pictures: Vec::new() }
+    }
+
+    /// With what happened in one of the runs that were measured.
+    pub fn with_recording(mut self, recording: Recording) -> Self {
+        let name = format!("{}, measured", self.setting);
+        self.pictures.push(Picture::Run { name, recording });
+        self
     }
 
     fn rows(&self) -> [Vec<String>; 3] {
@@ -92,6 +115,8 @@ struct SettingRow {
     startup: String,
     #[serde(flatten)]
     figures: Figures,
+    #[serde(skip)]
+    recording: Recording,
 }
 
 impl SettingRow {
@@ -99,12 +124,14 @@ impl SettingRow {
         let spec = setting.policy()?.spec;
         let policy = spec.parse(1, Phase::Spread)?;
         let describe = |kind| describe(&policy, kind, scenario.turn());
+        let (figures, recording) = recorded(scenario, &spec)?;
         Ok(Self {
             setting: setting.title(),
             liveness: describe(RuleKind::Liveness),
             readiness: describe(RuleKind::Readiness),
             startup: describe(RuleKind::Startup),
-            figures: modelled(scenario, &spec)?,
+            figures,
+            recording,
         })
     }
 
@@ -119,8 +146,12 @@ impl SettingRow {
         format!("{}: {rules}\n", self.setting)
     }
 
-    fn cells(self) -> Vec<String> {
-        let described = [self.setting.to_owned(), self.liveness, self.readiness, self.startup];
+    fn picture(self) -> Picture {
+        Picture::Run { name: self.setting.to_owned(), recording: self.recording }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let described = [self.setting, &self.liveness, &self.readiness, &self.startup].map(str::to_owned);
         described.into_iter().chain(self.figures.cells()).collect()
     }
 }

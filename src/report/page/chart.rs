@@ -1,4 +1,4 @@
-//! Failed requests, turn by turn.
+//! Requests that came to nothing, turn by turn.
 
 use std::io::{self, Write};
 
@@ -10,30 +10,40 @@ use crate::report::Recording;
 const BARS: usize = 1200;
 const HEIGHT: f64 = 60.0;
 
-/// A bar for each turn that had errors, below the lanes and on their scale.
-pub fn write_errors(out: &mut impl Write, recording: &Recording, scale: Scale) -> io::Result<()> {
-    let errors = recording.errors();
-    let together = errors.len().div_ceil(BARS).max(1);
-    let bars: Vec<u64> = errors.chunks(together).map(|turns| turns.iter().sum()).collect();
+/// What a chart shows.
+pub struct Series<'a> {
+    /// What happened to the requests.
+    pub name: &'static str,
+    /// The class of its bars.
+    pub class: &'static str,
+    /// How many there were, turn by turn.
+    pub counts: &'a [u64],
+}
+
+/// A bar for each turn that has any, below the lanes and on their scale.
+pub fn write(out: &mut impl Write, recording: &Recording, scale: Scale, series: Series<'_>) -> io::Result<()> {
+    let Series { name, class, counts } = series;
+    let together = counts.len().div_ceil(BARS).max(1);
+    let bars: Vec<u64> = counts.chunks(together).map(|turns| turns.iter().sum()).collect();
     let highest = bars.iter().copied().max().unwrap_or_default();
-    let total: u64 = errors.iter().sum();
     write!(
         out,
-        "<div class=\"row errors\"><span class=\"name\">errors<small>{}</small></span>\
-         <svg width=\"{}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{total} failed requests\">",
+        "<div class=\"row\"><span class=\"name\">{name}<small>{}</small></span>\
+         <svg width=\"{}\" height=\"{HEIGHT}\" role=\"img\" aria-label=\"{} requests {name}\">",
         if highest == 0 { "none".to_owned() } else { format!("at most {highest}") },
-        scale.width()
+        scale.width(),
+        counts.iter().sum::<u64>(),
     )?;
     let begin = |bar: usize| Time::ZERO + recording.turn() * (bar * together) as u64;
-    for (bar, errors) in bars.iter().enumerate().filter(|(_, errors)| **errors > 0) {
+    for (bar, count) in bars.iter().enumerate().filter(|(_, count)| **count > 0) {
         let (left, right) = (scale.at(begin(bar)), scale.at(begin(bar + 1)));
-        let height = (*errors as f64 / highest as f64 * (HEIGHT - 4.0)).max(2.0);
+        let height = (*count as f64 / highest as f64 * (HEIGHT - 4.0)).max(2.0);
         let turn = recording.turn_at(begin(bar));
         let turns = if together == 1 { format!("turn {turn}") } else { format!("{together} turns from {turn} on") };
         write!(
             out,
-            "<rect class=\"error\" x=\"{left}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{height:.2}\" data-errors=\"{errors}\">\
-             <title>{turns}: {errors} failed requests</title></rect>",
+            "<rect class=\"{class}\" x=\"{left}\" y=\"{:.2}\" width=\"{:.2}\" height=\"{height:.2}\" data-{class}=\"{count}\">\
+             <title>{turns}: {count} requests {name}</title></rect>",
             HEIGHT - height,
             (right - left - 0.5).max(0.5),
         )?;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::chart;
+use super::chart::{self, Series};
 use super::html::Text;
 use super::mark::{Band, Sign};
 use super::scale::{Scale, ticks};
@@ -18,6 +18,8 @@ const DECISIONS: usize = 500;
 const STATE: (f64, f64) = (8.0, 20.0);
 const POOL: (f64, f64) = (30.0, 5.0);
 const HEIGHT: f64 = 40.0;
+/// Pixels that the last number on the axis may need beyond the lanes.
+const LAST_NUMBER: f64 = 40.0;
 /// Pixels that a letter takes, about.
 const LETTER: f64 = 6.6;
 
@@ -30,13 +32,20 @@ pub fn write(out: &mut impl Write, number: usize, name: &str, recording: &Record
     for (replica, lane) in recording.lanes().take(LANES) {
         write_lane(out, &Row { run: number, replica, lane, recording, scale })?;
     }
-    chart::write_errors(out, recording, scale)?;
+    let losses = recording.losses();
+    let failed: Vec<_> = losses.iter().map(|turn| turn.failed).collect();
+    let silent: Vec<_> = losses.iter().map(|turn| turn.silent).collect();
+    chart::write(out, recording, scale, Series { name: "failed", class: "failed", counts: &failed })?;
+    if silent.iter().any(|count| *count > 0) {
+        chart::write(out, recording, scale, Series { name: "lost silently", class: "lost", counts: &silent })?;
+    }
     writeln!(out, "</div>")?;
     write_left_out(out, recording)?;
+    writeln!(out, "<div class=\"words\">")?;
     for (replica, lane) in recording.lanes().take(LANES) {
         write_words(out, &Row { run: number, replica, lane, recording, scale })?;
     }
-    writeln!(out, "</section>")
+    writeln!(out, "</div>\n</section>")
 }
 
 /// A lane and what it takes to draw it.
@@ -52,7 +61,7 @@ fn write_axis(out: &mut impl Write, recording: &Recording, scale: Scale) -> io::
     write!(
         out,
         "<div class=\"row\"><span class=\"name\">turn</span><svg width=\"{}\" height=\"22\" aria-hidden=\"true\">",
-        scale.width()
+        scale.width() + LAST_NUMBER
     )?;
     for (number, at) in ticks(recording) {
         let x = scale.at(at);
@@ -145,13 +154,12 @@ fn write_words(out: &mut impl Write, row: &Row<'_>) -> io::Result<()> {
 fn in_brief(lane: &Lane) -> String {
     let count = |sign: Sign| lane.decisions().iter().filter(|decision| Sign::of(decision) == Some(sign)).count();
     let (needed, needless, ejected) = (count(Sign::Needed), count(Sign::Needless), count(Sign::Ejected));
-    format!("restarts: {}, without need: {needless}, ejections: {ejected}", needed + needless)
+    format!("restarts {}, needless {needless}, ejections {ejected}", needed + needless)
 }
 
 /// A decision in words.
 fn sentence(recording: &Recording, decision: &Decision) -> String {
     let Decision { at, kind, reason, state } = decision;
-    let state = state.map_or_else(|| "not there".to_owned(), |state| state.to_string());
     format!("Turn {}: {}, because {reason}. It was {state}.", recording.turn_at(*at), words(*kind))
 }
 

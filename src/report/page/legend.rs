@@ -12,8 +12,11 @@ const PATTERNS: &str = include_str!("patterns.svg");
 pub fn write(out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "<section>\n<h2>How to read the lanes</h2>\n{PATTERNS}<ul class=\"legend\">")?;
     for state in TrueState::ALL {
-        let band = Band { class: state.name(), left: 0.0, width: 36.0, top: 0.0, height: 20.0 };
-        writeln!(out, "<li><svg width=\"36\" height=\"20\" aria-hidden=\"true\">{band}</svg> {state}</li>")?;
+        let band = Band { class: state.name(), left: 0.0, width: 36.0, top: 8.0, height: 20.0 };
+        writeln!(
+            out,
+            "<li><svg width=\"36\" height=\"20\" viewBox=\"0 8 36 20\" aria-hidden=\"true\">{band}</svg> {state}</li>"
+        )?;
     }
     for (sign, meaning) in [
         (Sign::Needed, "restarted, and it was stuck"),

@@ -18,7 +18,7 @@ pub enum Sign {
 impl Sign {
     pub const fn of(decision: &Decision) -> Option<Self> {
         match (decision.kind, decision.state) {
-            (TransitionKind::Restarted, Some(TrueState::Stuck)) => Some(Self::Needed),
+            (TransitionKind::Restarted, TrueState::Stuck) => Some(Self::Needed),
             (TransitionKind::Restarted, _) => Some(Self::Needless),
             (TransitionKind::Ejected, _) => Some(Self::Ejected),
             _ => None,

@@ -18,7 +18,7 @@ pub struct Scale {
 impl Scale {
     /// The scale of a run.
     pub fn of(recording: &Recording) -> Self {
-        let width = (recording.errors().len() as f64 * TURN).clamp(WIDTHS.0, WIDTHS.1);
+        let width = (recording.losses().len() as f64 * TURN).clamp(WIDTHS.0, WIDTHS.1);
         Self { width, nanos: (recording.end().as_nanos() as f64).max(1.0) }
     }
 
@@ -35,7 +35,7 @@ impl Scale {
 
 /// The turns that an axis names: every first, second, fifth, tenth or so on, so that there are at most about twenty.
 pub fn ticks(recording: &Recording) -> impl Iterator<Item = (u64, Time)> {
-    let turns = recording.errors().len() as u64;
+    let turns = recording.losses().len() as u64;
     let step = steps().find(|step| turns / step <= 20).unwrap_or(u64::MAX);
     let (first, turn) = (recording.turn_at(Time::ZERO), recording.turn());
     let begin = first.next_multiple_of(step);

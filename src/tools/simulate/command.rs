@@ -7,7 +7,6 @@ use clap::Args;
 
 use super::table::{self, Row};
 use super::trace::{Trace, TraceForm};
-use super::watch::Watch;
 use crate::api::{ParsedPolicy, ProbePolicy, read_policy};
 use crate::engine::{Mode, Phase, Time};
 use crate::model;
@@ -76,11 +75,11 @@ impl SimulatePlan {
         let Self { title, remarks, scenario, policy, other, trace: form, delivery } = self;
         let columns = Columns::of(&scenario);
         let mut trace = form.map(|form| Trace::new(form, BufWriter::new(io::stdout().lock())));
-        let first = policy.run(&scenario, trace.as_mut())?;
+        let first = policy.run(&scenario, &mut trace)?;
         trace.map_or(Ok(()), Trace::finish).or_else(ignore_closed_pipe).map_err(NotDelivered::Printing)?;
         let report = match other {
             None => table::single(first, columns)?,
-            Some(other) => table::comparison(first, other.run(&scenario, None)?, columns)?,
+            Some(other) => table::comparison(first, other.run(&scenario, &mut None)?, columns)?,
         };
         let report = report.with_title(title).with_preamble(remarks);
         match form {
@@ -100,10 +99,14 @@ impl Candidate {
         Ok(Self { file, policy })
     }
 
-    fn run(self, scenario: &Scenario, trace: Option<&mut Trace<BufWriter<StdoutLock<'_>>>>) -> Result<Row, ToolError> {
-        let mut watch = Watch { recording: Recording::of(scenario), trace };
-        let run = model::observe(scenario, &self.policy, &mut watch)?;
-        Ok(Row { policy: self.file, outcome: Outcome::from(&run), recording: watch.recording })
+    fn run(
+        self,
+        scenario: &Scenario,
+        trace: &mut Option<Trace<BufWriter<StdoutLock<'_>>>>,
+    ) -> Result<Row, ToolError> {
+        let mut watchers = (Recording::of(scenario), trace);
+        let run = model::observe(scenario, &self.policy, &mut watchers)?;
+        Ok(Row { policy: self.file, outcome: Outcome::from(&run), recording: watchers.0 })
     }
 
     /// What people may not expect of a policy that is not enforced: a line, if any.

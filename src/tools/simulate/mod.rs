@@ -4,6 +4,5 @@ mod command;
 mod parting;
 mod table;
 mod trace;
-mod watch;
 
 pub use command::{SimulateArgs, SimulatePlan};

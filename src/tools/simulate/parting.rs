@@ -68,6 +68,7 @@ fn key((replica, decision): (usize, &Decision)) -> Key {
 mod tests {
     use super::*;
     use crate::engine::{OutcomeClass, Reason, RuleKind, Span};
+    use crate::scenario::TrueState;
 
     #[test]
     fn runs_part_where_one_decides_what_the_other_does_not() {
@@ -102,7 +103,8 @@ mod tests {
         for (second, replica, kind, streak) in decisions {
             let last = OutcomeClass::NoResponse;
             let reason = Reason::Failed { rule: RuleKind::Readiness, streak: *streak, threshold: *streak, last };
-            recording.decision(Time::ZERO + Span::from_secs(*second), *replica, *kind, reason);
+            let at = Time::ZERO + Span::from_secs(*second);
+            recording.decision(*replica, Decision { at, kind: *kind, reason, state: TrueState::Stuck });
         }
         recording
     }
