@@ -99,11 +99,7 @@ impl Candidate {
         Ok(Self { file, policy })
     }
 
-    fn run(
-        self,
-        scenario: &Scenario,
-        trace: &mut Option<Trace<BufWriter<StdoutLock<'_>>>>,
-    ) -> Result<Row, ToolError> {
+    fn run(self, scenario: &Scenario, trace: &mut Option<Trace<BufWriter<StdoutLock<'_>>>>) -> Result<Row, ToolError> {
         let mut watchers = (Recording::of(scenario), trace);
         let run = model::observe(scenario, &self.policy, &mut watchers)?;
         Ok(Row { policy: self.file, outcome: Outcome::from(&run), recording: watchers.0 })
