@@ -35,6 +35,19 @@ fn a_placement_alone_is_its_row() {
 }
 
 #[test]
+fn a_scenario_of_ones_own_goes_by_the_name_of_its_file() {
+    let rows = values(&["--scenario", "lessons/discovery/registry-cache.yaml"]);
+    let row = json!([{
+        "placement": "lessons/discovery/registry-cache.yaml",
+        "detection_window_ms": 3180,
+        "to_dead_address": 93,
+        "to_new_replica": 134,
+        "configuration_points": 1,
+    }]);
+    assert_eq!(rows, row);
+}
+
+#[test]
 fn a_shorter_time_to_live_saves_two_seconds_and_costs_six_beats_a_second() {
     let rows = "time_to_live_ms,window_s,dropped_per_fault,registry_beats_per_s,health_checks_per_s\n\
                 3000,2.98,510.46,3.00,15.00\n\
@@ -64,6 +77,8 @@ fn what_makes_no_sense_is_refused() {
     for (args, sentence) in [
         (&["--table", "budget", "--setting", "registry"][..], "cannot be used with"),
         (&["--world", "cluster"], "invalid value 'cluster'"),
+        (&["--scenario", "lessons/discovery/budget.yaml"], "lessons/discovery/budget.yaml:2:1: "),
+        (&["--scenario", "lessons/nowhere.yaml"], "lessons/nowhere.yaml"),
     ] {
         let refused = lesson(args).assert().code(2).get_output().stderr.clone();
         let refused = String::from_utf8(refused).unwrap();

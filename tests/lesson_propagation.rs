@@ -72,6 +72,16 @@ fn a_screen_shows_seconds_earlier_what_the_traffic_follows_and_a_changed_profile
     assert!(printed.contains("\nNone,100.00,good,preparing,in\n"), "{printed}");
 }
 
+#[test]
+fn a_policy_of_ones_own_says_how_replicas_are_checked() {
+    let rows = values(&["--policy", "lessons/replicas/settings/plus-startup.yaml"]);
+    assert_eq!(rows[0]["worst_s"], json!(2.0 + 2.5));
+    assert_eq!(rows[0]["mean_s"], json!(1.0 + 1.25));
+    let refused = lesson(&["--policy", "lessons/replicas/settings/no-probes.yaml"]).assert().code(2);
+    let refused = String::from_utf8(refused.get_output().stderr.clone()).unwrap();
+    assert!(refused.contains("settings/no-probes.yaml: spec.readiness: must be there"), "{refused}");
+}
+
 fn values(args: &[&str]) -> Value {
     serde_json::from_str(&printed(&[args, &["--output", "json"]].concat())).unwrap()
 }

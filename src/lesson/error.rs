@@ -57,9 +57,12 @@ pub enum LessonError {
     /// A policy cannot be run in the model.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The policy of the lesson "propagation" does not say how replicas are checked.
-    #[error("lessons/propagation/policy.yaml: spec.readiness: must be there, it says how replicas are checked")]
-    NoReadiness,
+    /// A policy does not say how it is checked whether a replica is ready.
+    #[error("{file}: spec.readiness: must be there, since this lesson is about how replicas are checked")]
+    NoReadiness {
+        /// The policy's file.
+        file: String,
+    },
     /// The cluster cannot run a lesson.
     #[error(transparent)]
     Cluster(#[from] ClusterError),

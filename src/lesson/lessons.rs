@@ -37,8 +37,8 @@ impl Command {
         Ok(match self {
             Self::Replicas(args) => Plan::Replicas(args.plan()?),
             Self::Depth(args) => Plan::Depth(args.plan()?),
-            Self::Discovery(args) => Plan::Discovery(args.plan()),
-            Self::Propagation(args) => Plan::Propagation(args.plan()),
+            Self::Discovery(args) => Plan::Discovery(args.plan()?),
+            Self::Propagation(args) => Plan::Propagation(args.plan()?),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Cells that are rounded when they are printed, and only then.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{Report, Table};
@@ -8,7 +10,7 @@ use super::{Report, Table};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
     /// A word.
-    Text(&'static str),
+    Text(Cow<'static, str>),
     /// A number of things.
     Count(u64),
     /// A figure, printed with as few digits as tell it from every other one.
@@ -30,20 +32,26 @@ pub fn of_cells<const N: usize>(header: [&'static str; N], rows: &[[Cell; N]]) -
 }
 
 impl Cell {
+    /// A word that is always the same.
+    pub const fn text(text: &'static str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+
     fn print(&self) -> String {
-        match *self {
-            Self::Text(text) | Self::Nothing(text) => text.to_owned(),
+        match self {
+            Self::Text(text) => text.to_string(),
+            Self::Nothing(text) => (*text).to_owned(),
             Self::Count(count) => count.to_string(),
             Self::Exact(figure) => figure.to_string(),
-            Self::Decimals(figure, places) => decimals(figure, places),
+            Self::Decimals(figure, places) => decimals(*figure, *places),
         }
     }
 
     fn value(&self) -> Value {
-        match *self {
-            Self::Text(text) => text.into(),
-            Self::Count(count) => count.into(),
-            Self::Exact(figure) | Self::Decimals(figure, _) => figure.into(),
+        match self {
+            Self::Text(text) => text.as_ref().into(),
+            Self::Count(count) => (*count).into(),
+            Self::Exact(figure) | Self::Decimals(figure, _) => (*figure).into(),
             Self::Nothing(_) => Value::Null,
         }
     }
@@ -81,7 +89,7 @@ mod tests {
     #[test]
     fn figures_are_rounded_only_where_they_are_printed() {
         let row =
-            [Cell::Text("L4"), Cell::Count(3), Cell::Exact(2.98), Cell::Decimals(0.125, 2), Cell::Nothing("never")];
+            [Cell::text("L4"), Cell::Count(3), Cell::Exact(2.98), Cell::Decimals(0.125, 2), Cell::Nothing("never")];
         let report = of_cells(["profile", "devices", "window_s", "mean_s", "worst_s"], &[row]).unwrap();
         let mut out = Vec::new();
         report.write(Output::Csv, &mut out).unwrap();

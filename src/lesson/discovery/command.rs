@@ -1,10 +1,12 @@
 //! The command line of the lesson.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 
-use super::placement::Placement;
+use super::placement::{Placed, Placement};
 use super::tables;
-use crate::lesson::LessonError;
+use crate::lesson::{LessonError, NoPlan};
 use crate::report::Delivery;
 
 /// How the lesson "discovery" is run.
@@ -16,6 +18,9 @@ pub struct Args {
     /// Run only this placement [default: all]
     #[arg(long, value_enum, conflicts_with = "table")]
     setting: Option<Placement>,
+    /// Run this scenario of your own instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["setting", "table"])]
+    scenario: Option<PathBuf>,
     /// Print a table of the lesson, out of the model
     #[arg(long, value_enum)]
     table: Option<Table>,
@@ -47,20 +52,25 @@ enum Table {
 /// What is going to be done; it makes sense.
 #[derive(Debug)]
 pub struct Plan {
-    placements: Vec<Placement>,
+    placed: Vec<Placed>,
     table: Table,
     delivery: Delivery,
 }
 
 impl Args {
     /// What is going to be done.
-    pub fn plan(self) -> Plan {
+    pub fn plan(self) -> Result<Plan, NoPlan> {
         let World::Model = self.world;
-        Plan {
-            placements: self.setting.map_or_else(|| Placement::ALL.to_vec(), |placement| vec![placement]),
+        let placed = match (self.scenario, self.setting) {
+            (Some(file), _) => Placed::read(&file).map(|placed| vec![placed]),
+            (None, Some(placement)) => placement.placed().map(|placed| vec![placed]),
+            (None, None) => Placement::ALL.into_iter().map(Placement::placed).collect(),
+        };
+        Ok(Plan {
+            placed: placed.map_err(LessonError::from)?,
             table: self.table.unwrap_or(Table::Placements),
             delivery: self.delivery,
-        }
+        })
     }
 }
 
@@ -68,7 +78,7 @@ impl Plan {
     /// Does it, and prints the table.
     pub fn run(self) -> Result<(), LessonError> {
         let report = match self.table {
-            Table::Placements => tables::placements(&self.placements),
+            Table::Placements => tables::placements(&self.placed),
             Table::Budget => tables::budget(),
             Table::Sensitivity => tables::sensitivity(),
             Table::Combined => tables::combined(),

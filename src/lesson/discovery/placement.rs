@@ -1,5 +1,7 @@
 //! Where the addresses come from: four placements, and what came of a run of one, in any world.
 
+use std::path::Path;
+
 use clap::ValueEnum;
 
 use crate::api::yaml::YamlError;
@@ -19,6 +21,15 @@ pub enum Placement {
     RegistryCache,
     /// The one that stops takes its own entry out of the registry first
     RegistryGraceful,
+}
+
+/// A scenario and its name in the table.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// Its name.
+    pub title: String,
+    /// What happens.
+    pub scenario: Scenario,
 }
 
 /// The figures of one run.
@@ -52,6 +63,11 @@ impl Placement {
         }
     }
 
+    /// The placement with its name in the lesson's table.
+    pub fn placed(self) -> Result<Placed, YamlError> {
+        Ok(Placed { title: self.title().to_owned(), scenario: self.scenario()? })
+    }
+
     /// Its scenario, as it stands in its file.
     pub fn scenario(self) -> Result<Scenario, YamlError> {
         let (name, text) = match self {
@@ -63,6 +79,13 @@ impl Placement {
             }
         };
         ScenarioFile::parse(&format!("lessons/discovery/{name}.yaml"), text)
+    }
+}
+
+impl Placed {
+    /// The scenario in a file, by whose name it goes.
+    pub fn read(file: &Path) -> Result<Self, YamlError> {
+        Ok(Self { title: file.display().to_string(), scenario: ScenarioFile::read(file)? })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The lesson's tables, out of the model.
 
 use super::budget::{Budget, Cost};
-use super::placement::{COLUMNS, Figures, Placement};
+use super::placement::{COLUMNS, Figures, Placed, Placement};
 use crate::engine::Span;
 use crate::lesson::LessonError;
 use crate::model::discovery::{self, Heartbeat};
@@ -11,15 +11,17 @@ use crate::scenario::Scenario;
 /// Beats in a time to live: two may be lost before an entry is.
 const BEATS: u64 = 3;
 
-/// The placements beside each other; all of them are the table `lessons/discovery/discovery-placements.csv`.
-pub fn placements(placements: &[Placement]) -> Result<Report, LessonError> {
-    let (mut preamble, mut rows) = (String::new(), Vec::new());
-    for placement in placements {
-        let scenario = placement.scenario()?;
-        preamble += &format!("{}: {}\n", placement.title(), describe(&scenario));
-        let [window, to_dead, to_new, points] = Figures::modelled(&scenario).cells();
-        rows.push([Cell::Text(placement.title()), window, to_dead, to_new, points]);
-    }
+/// Placements beside each other; those of the lesson are the table `lessons/discovery/discovery-placements.csv`.
+pub fn placements(placed: &[Placed]) -> Result<Report, LessonError> {
+    let preamble =
+        placed.iter().map(|Placed { title, scenario }| format!("{title}: {}\n", describe(scenario))).collect();
+    let rows: Vec<_> = placed
+        .iter()
+        .map(|Placed { title, scenario }| {
+            let [window, to_dead, to_new, points] = Figures::modelled(scenario).cells();
+            [Cell::Text(title.clone().into()), window, to_dead, to_new, points]
+        })
+        .collect();
     let [window, to_dead, to_new, points] = COLUMNS;
     Ok(of_cells(["placement", window, to_dead, to_new, points], &rows)?.with_preamble(preamble))
 }
@@ -38,7 +40,7 @@ pub fn budget() -> Result<Report, LessonError> {
     .map(|(source, window)| {
         let Cost { window_s, dropped_per_fault, dropped_per_month, availability_percent } = budget.cost(window);
         [
-            Cell::Text(source),
+            Cell::text(source),
             Cell::Exact(window_s),
             Cell::Decimals(dropped_per_fault, 2),
             Cell::Decimals(dropped_per_month, 0),
@@ -84,7 +86,7 @@ pub fn combined() -> Result<Report, LessonError> {
     .map(|(source, window)| {
         let cost = budget.cost(window);
         [
-            Cell::Text(source),
+            Cell::text(source),
             Cell::Exact(cost.window_s),
             Cell::Decimals(cost.dropped_per_fault, 2),
             Cell::Decimals(cost.window_s / both.as_secs_f64(), 1),

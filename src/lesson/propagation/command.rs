@@ -1,9 +1,12 @@
 //! The command line of the lesson.
 
+use std::path::PathBuf;
+
 use clap::ValueEnum;
 
-use super::tables;
-use crate::lesson::LessonError;
+use super::{inputs, tables};
+use crate::lesson::{LessonError, NoPlan};
+use crate::model::propagation::Check;
 use crate::report::Delivery;
 
 /// How the lesson "propagation" is run.
@@ -12,6 +15,9 @@ pub struct Args {
     /// Where to run it
     #[arg(long, value_enum, default_value_t)]
     world: World,
+    /// Take how replicas are checked from the readiness rule of this policy of your own
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
     /// Which table to print
     #[arg(long, value_enum, default_value_t)]
     table: Table,
@@ -46,15 +52,17 @@ enum Table {
 /// What is going to be done; it makes sense.
 #[derive(Debug)]
 pub struct Plan {
+    check: Check,
     table: Table,
     delivery: Delivery,
 }
 
 impl Args {
     /// What is going to be done.
-    pub fn plan(self) -> Plan {
+    pub fn plan(self) -> Result<Plan, NoPlan> {
         let World::Model = self.world;
-        Plan { table: self.table, delivery: self.delivery }
+        let check = inputs::check(self.policy.as_deref())?;
+        Ok(Plan { check, table: self.table, delivery: self.delivery })
     }
 }
 
@@ -62,11 +70,11 @@ impl Plan {
     /// Does it, and prints the table.
     pub fn run(self) -> Result<(), LessonError> {
         let report = match self.table {
-            Table::Delay => tables::delay(),
-            Table::Devices => tables::devices(),
-            Table::Preparing => tables::preparing(),
-            Table::Connections => tables::connections(),
-            Table::History => tables::history(),
+            Table::Delay => tables::delay(self.check),
+            Table::Devices => tables::devices(self.check),
+            Table::Preparing => tables::preparing(self.check),
+            Table::Connections => tables::connections(self.check),
+            Table::History => tables::history(self.check),
         };
         Ok(self.delivery.deliver(&report?.with_title("Lesson propagation"))?)
     }

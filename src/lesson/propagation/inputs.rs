@@ -1,11 +1,12 @@
 //! What the lesson counts with, as it stands in its files.
 
 use std::num::NonZeroU32;
+use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::api::yaml::{self, YamlError};
-use crate::api::{Duration, ProbePolicy};
+use crate::api::{self, Duration};
 use crate::engine::{Phase, RuleKind, Time};
 use crate::lesson::LessonError;
 use crate::model::propagation::Check;
@@ -51,10 +52,16 @@ pub fn traffic() -> Result<Traffic, YamlError> {
     yaml::from_str("lessons/propagation/traffic.yaml", include_str!("../../../lessons/propagation/traffic.yaml"))
 }
 
-/// How the lesson's policy checks.
-pub fn check() -> Result<Check, LessonError> {
-    let text = include_str!("../../../lessons/propagation/policy.yaml");
-    let policy: ProbePolicy = yaml::from_str("lessons/propagation/policy.yaml", text)?;
-    let policy = policy.spec.parse(1, Phase::Aligned { origin: Time::ZERO })?.policy;
-    policy.rule(RuleKind::Readiness).map(Check::from).ok_or(LessonError::NoReadiness)
+/// How the policy in a file checks whether a replica is ready; without a file, the lesson's.
+pub fn check(file: Option<&Path>) -> Result<Check, LessonError> {
+    let lessons = "lessons/propagation/policy.yaml";
+    let policy = match file {
+        Some(file) => api::read_policy(file)?,
+        None => api::policy_from_str(lessons, include_str!("../../../lessons/propagation/policy.yaml"))?,
+    };
+    let parsed = policy.spec.parse(1, Phase::Aligned { origin: Time::ZERO })?;
+    parsed.policy.rule(RuleKind::Readiness).map(Check::from).ok_or_else(|| {
+        let file = file.map_or_else(|| lessons.to_owned(), |file| file.display().to_string());
+        LessonError::NoReadiness { file }
+    })
 }

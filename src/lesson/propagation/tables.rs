@@ -16,8 +16,7 @@ use crate::report::{Cell, Report, of_cells};
 const PROFILES: [(&str, Profile); 3] = [("L7", Profile::L7), ("L4", Profile::L4), ("None", Profile::NONE)];
 
 /// From a fault, or its end, to the traffic.
-pub fn delay() -> Result<Report, LessonError> {
-    let check = inputs::check()?;
+pub fn delay(check: Check) -> Result<Report, LessonError> {
     let rows: Vec<_> = moves()
         .map(|(name, profile, to)| {
             let (delays, expected) = (simulated::delays(check, profile, to), closed_form::delays(check, profile, to));
@@ -26,8 +25,8 @@ pub fn delay() -> Result<Report, LessonError> {
             let [worst, mean] = worst_and_mean(delays.to_traffic);
             let [expected_worst, expected_mean] = worst_and_mean(expected.to_traffic);
             [
-                Cell::Text(name),
-                Cell::Text(verb(to)),
+                Cell::text(name),
+                Cell::text(verb(to)),
                 decision_worst,
                 decision_mean,
                 added_worst,
@@ -55,14 +54,14 @@ pub fn delay() -> Result<Report, LessonError> {
 }
 
 /// For how long several devices, each with its own checks, may send their traffic differently.
-pub fn devices() -> Result<Report, LessonError> {
-    let (check, traffic) = (inputs::check()?, inputs::traffic()?);
+pub fn devices(check: Check) -> Result<Report, LessonError> {
+    let traffic = inputs::traffic()?;
     let mut rows = Vec::new();
     for (name, profile, to) in moves() {
         for devices in &traffic.devices {
             rows.push([
-                Cell::Text(name),
-                Cell::Text(verb(to)),
+                Cell::text(name),
+                Cell::text(verb(to)),
                 Cell::Count(devices.get().into()),
                 seconds(simulated::disagreement_of_spread(check, profile, to, devices.get())),
                 seconds(simulated::disagreement(check, profile, to)),
@@ -75,14 +74,14 @@ pub fn devices() -> Result<Report, LessonError> {
 }
 
 /// What it costs to assign or change a profile: the replicas that use it get no traffic until each has passed.
-pub fn preparing() -> Result<Report, LessonError> {
-    let (check, replicas) = (inputs::check()?, inputs::traffic()?.replicas.get());
+pub fn preparing(check: Check) -> Result<Report, LessonError> {
+    let replicas = inputs::traffic()?.replicas.get();
     let rows = PROFILES.map(|(name, profile)| {
         let fleet = simulated::preparing_fleet(check, profile, replicas);
         let [worst, mean] = worst_and_mean(simulated::preparing(check, profile));
         let [expected_worst, expected_mean] = worst_and_mean(closed_form::preparing(check, profile));
         [
-            Cell::Text(name),
+            Cell::text(name),
             Cell::Count(replicas.into()),
             seconds(fleet.iter().copied().min()),
             seconds(fleet.iter().copied().max()),
@@ -106,8 +105,8 @@ pub fn preparing() -> Result<Report, LessonError> {
 }
 
 /// Open connections that outlive the ejection.
-pub fn connections() -> Result<Report, LessonError> {
-    let (check, traffic) = (inputs::check()?, inputs::traffic()?);
+pub fn connections(check: Check) -> Result<Report, LessonError> {
+    let traffic = inputs::traffic()?;
     let mut rows = Vec::new();
     for (name, profile) in PROFILES {
         for last in &traffic.connections.last {
@@ -115,7 +114,7 @@ pub fn connections() -> Result<Report, LessonError> {
             let left = simulated::latest_leftover(check, profile, connections);
             let expected = closed_form::delays(check, profile, Move::Eject).to_traffic;
             rows.push([
-                Cell::Text(name),
+                Cell::text(name),
                 Cell::Exact(last.span().as_secs_f64()),
                 seconds(left.map(|left| left.ejected.since(Time::ZERO))),
                 left.map_or(Cell::Nothing(NEVER), |left| Cell::Count(left.open)),
@@ -130,8 +129,8 @@ pub fn connections() -> Result<Report, LessonError> {
 }
 
 /// What happens to a replica, what a screen shows of it, and where the traffic goes, whenever one of these changes.
-pub fn history() -> Result<Report, LessonError> {
-    let (check, scene) = (inputs::check()?, inputs::traffic()?.history);
+pub fn history(check: Check) -> Result<Report, LessonError> {
+    let scene = inputs::traffic()?.history;
     let at = |duration: Duration| Time::ZERO + duration.span();
     let health =
         Timeline::new(Health::Good).then(at(scene.bad_from), Health::Bad).then(at(scene.good_from), Health::Good);
@@ -147,11 +146,11 @@ pub fn history() -> Result<Report, LessonError> {
         let instants: BTreeSet<_> = health.instants().chain(standing.instants()).chain(pool.instants()).collect();
         for now in instants {
             rows.push([
-                Cell::Text(name),
+                Cell::text(name),
                 seconds(Some(now.since(Time::ZERO))),
-                Cell::Text(health.at(now, Edge::Caught).name()),
-                Cell::Text(standing.at(now, Edge::Caught).name()),
-                Cell::Text(pool.at(now, Edge::Caught).name()),
+                Cell::text(health.at(now, Edge::Caught).name()),
+                Cell::text(standing.at(now, Edge::Caught).name()),
+                Cell::text(pool.at(now, Edge::Caught).name()),
             ]);
         }
     }

@@ -81,33 +81,27 @@ impl Trial {
 
     /// The same after a quiet time of at least `quiet`.
     fn after(quiet: Span, device: Device, to: Move) -> Self {
-        let (standing, pool, before, after) = match to {
-            Move::Eject => (Standing::Passing, Pool::In, Health::Good, Health::Bad),
-            Move::Admit => (Standing::Failing, Pool::Out, Health::Bad, Health::Good),
+        let (first, before, after) = match to {
+            Move::Eject => (Standing::Passing, Health::Good, Health::Bad),
+            Move::Admit => (Standing::Failing, Health::Bad, Health::Good),
         };
         let happened = Self::happens(quiet, device);
         let health = Timeline::new(before).then(happened, after);
-        Self::run(device, standing, pool, happened, &health, &[])
+        Self::run(device, first, &health, &[], happened)
     }
 
     /// The profile of a good replica in the pool is changed.
     fn preparing(device: Device) -> Self {
         let happened = Self::happens(Span::ZERO, device);
-        Self::run(device, Standing::Passing, Pool::In, happened, &Timeline::new(Health::Good), &[happened])
+        Self::run(device, Standing::Passing, &Timeline::new(Health::Good), &[happened], happened)
     }
 
-    fn run(
-        device: Device,
-        standing: Standing,
-        pool: Pool,
-        happened: Time,
-        health: &Timeline<Health>,
-        assigned: &[Time],
-    ) -> Self {
+    fn run(device: Device, first: Standing, health: &Timeline<Health>, assigned: &[Time], happened: Time) -> Self {
         let checks = Move::BOTH.map(|to| device.check.needed(to)).into_iter().max().unwrap_or_default();
         let reads = device.profile.reads().map_or(Span::ZERO, |reads| reads.every() + reads.again(Move::Eject));
         let until = happened + device.check.period() * (u64::from(checks) + 1) + reads * 2;
-        let standing = device.judge(standing, health, assigned, until);
+        let pool = if first == Standing::Passing { Pool::In } else { Pool::Out };
+        let standing = device.judge(first, health, assigned, until);
         let pool = device.forward(pool, &standing, until);
         Self { happened, standing, pool, until }
     }
