@@ -1,7 +1,6 @@
 //! Why a tool does not do what it was asked for.
 
 use super::sweep::NoSpace;
-use crate::api::SpecError;
 use crate::api::yaml::YamlError;
 use crate::local::LocalError;
 use crate::model::ModelError;
@@ -13,22 +12,6 @@ pub enum NoPlan {
     /// A file cannot be read, or makes no sense.
     #[error(transparent)]
     File(#[from] YamlError),
-    /// A policy makes no sense.
-    #[error("{file}: {why}")]
-    Policy {
-        /// Its file.
-        file: String,
-        /// Why it makes none.
-        why: SpecError,
-    },
-    /// A policy cannot be run on the scenario.
-    #[error("{file}: {why}")]
-    Model {
-        /// The policy's file.
-        file: String,
-        /// Why it cannot.
-        why: ModelError,
-    },
     /// A trace and something else would be printed among each other.
     #[error("--trace prints to standard output: name a file for the rest with --output-file, or leave out --output")]
     TraceInTheWay,

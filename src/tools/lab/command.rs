@@ -13,7 +13,7 @@ use super::view::View;
 use crate::api::ParsedPolicy;
 use crate::local::{self, Experiment, Program, Run};
 use crate::model;
-use crate::report::{Delivery, Figures};
+use crate::report::{Delivery, Figures, Picture, Recording};
 use crate::scenario::{Scenario, Speed};
 use crate::tools::input::Input;
 use crate::tools::{NoPlan, ToolError};
@@ -57,18 +57,21 @@ impl LabPlan {
         let Self { title, experiment, policy, file, delivery } = self;
         let program = Program::own().map_err(ToolError::Program)?;
         let screen = Screen::default();
-        let mut view = View::new(screen.clone(), experiment.scenario.clone().at_speed(experiment.speed));
+        let paced = experiment.scenario.clone().at_speed(experiment.speed);
+        let mut watchers = (Recording::of(&paced), View::new(screen.clone(), paced));
         let (tell_edit, edits) = mpsc::unbounded_channel();
         let following = tokio::spawn(file.follow(tell_edit, screen));
-        let run = local::run(&experiment, &program, edits, &mut view, stop).await;
+        let run = local::run(&experiment, &program, edits, &mut watchers, stop).await;
         following.abort();
+        let (recording, view) = watchers;
         drop(view);
 
         let (run, total) = (run?, experiment.scenario.turns());
         let Some(turns) = NonZeroU32::new(run.turns) else { return Err(ToolError::StoppedAfter { turns: 0, total }) };
         let (remark, model) = modelled(&run, experiment.scenario.first(turns), &policy);
         let report = Measured::new(Figures::from(&run), model).report()?;
-        delivery.deliver(&report.with_preamble(format!("{title}\n{remark}")))?;
+        let report = report.with_preamble(format!("{title}\n{remark}")).with_title(title);
+        delivery.deliver(&report.with_picture(Picture::Run { name: "measured".to_owned(), recording }))?;
         if turns.get() < total {
             return Err(ToolError::StoppedAfter { turns: turns.get(), total });
         }

@@ -7,7 +7,8 @@ use clap::Args;
 
 use super::table::{self, Row};
 use super::trace::{Trace, TraceForm};
-use crate::api::{ParsedPolicy, ProbePolicy, read_policy};
+use crate::api::yaml::{self, YamlError};
+use crate::api::{ParsedPolicy, policy_from_str};
 use crate::engine::{Mode, Phase, Time};
 use crate::model;
 use crate::report::{Delivery, NotDelivered, Output, Recording, ignore_closed_pipe};
@@ -58,11 +59,8 @@ impl SimulateArgs {
             return Err(NoPlan::TraceInTheWay);
         }
         let scenario = input.scenario()?;
-        let policy = Candidate::new(input.policy_file(), input.policy()?, &scenario)?;
-        let other = match &compare {
-            Some(file) => Some(Candidate::new(file, read_policy(file)?, &scenario)?),
-            None => None,
-        };
+        let policy = Candidate::read(input.policy_file(), &scenario)?;
+        let other = compare.map(|file| Candidate::read(&file, &scenario)).transpose()?;
         let of_policies = std::iter::once(&policy).chain(&other).map(Candidate::remark);
         let remarks = std::iter::once(input.remark(&scenario)).chain(of_policies).collect();
         Ok(SimulatePlan { title: input.title(), remarks, scenario, policy, other, trace, delivery })
@@ -91,11 +89,14 @@ impl SimulatePlan {
 }
 
 impl Candidate {
-    fn new(file: &Path, policy: ProbePolicy, scenario: &Scenario) -> Result<Self, NoPlan> {
-        let file = file.display().to_string();
-        let parsed = policy.spec.parse(1, Phase::Aligned { origin: Time::ZERO });
-        let policy = parsed.map_err(|why| NoPlan::Policy { file: file.clone(), why })?;
-        model::check(scenario, &policy).map_err(|why| NoPlan::Model { file: file.clone(), why })?;
+    /// Reads the policy in a file, if it can be run on the scenario.
+    fn read(path: &Path, scenario: &Scenario) -> Result<Self, YamlError> {
+        let (file, text) = (path.display().to_string(), yaml::read_text(path)?);
+        let refuse = |path: &str, sentence: &str| yaml::refuse(&file, &text, path, sentence);
+        let spec = policy_from_str(&file, &text)?.spec;
+        let policy = spec.parse(1, Phase::Aligned { origin: Time::ZERO });
+        let policy = policy.map_err(|error| refuse(&error.path, &error.sentence))?;
+        model::check(scenario, &policy).map_err(|error| refuse(&error.path, &error.sentence))?;
         Ok(Self { file, policy })
     }
 
