@@ -70,6 +70,11 @@ impl<W: Write> Trace<W> {
     /// Ends the trace and says whether all of it could be written.
     pub fn finish(mut self) -> io::Result<()> {
         self.written?;
+        match self.form {
+            // What people see next is something else.
+            TraceForm::Text => writeln!(self.out)?,
+            TraceForm::Jsonl => {}
+        }
         self.out.flush()
     }
 
