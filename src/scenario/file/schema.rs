@@ -17,7 +17,7 @@ pub fn json_schema() -> Schema {
 
 fn tidy(schema: &mut Schema) {
     drop_null(schema);
-    drop_what_only_others_know(schema);
+    drop_format_of_numbers(schema);
     unwrap_description(schema);
 }
 
@@ -44,9 +44,8 @@ fn drop_null(schema: &mut Schema) {
     }
 }
 
-/// The rules of an API server, and Rust's names of numbers.
-fn drop_what_only_others_know(schema: &mut Schema) {
-    schema.remove("x-kubernetes-validations");
+/// Rust's names of numbers say nothing to an editor.
+fn drop_format_of_numbers(schema: &mut Schema) {
     if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
         schema.remove("format");
     }
