@@ -1,9 +1,10 @@
 //! What an input changes. Nothing is decided here; who is to be looked at is put on the agendas.
 
+use super::asking::Heard;
 use super::record::Recorder;
 use super::replica::{Change, Replica};
 use super::{
-    AttemptId, Engine, Evidence, Input, Observation, Outcome, PolicyKey, Reason, ReplicaKey, RuleKind, Time,
+    AttemptId, Engine, Evidence, Input, Observation, Outcome, PolicyKey, Reason, ReplicaKey, RuleKind, SeatKey, Time,
     TransitionKind, gate,
 };
 
@@ -13,25 +14,25 @@ impl Engine {
         match input {
             Input::Synced => self.synced = true,
             Input::PolicySet { policy, spec } => {
-                self.fleets.entry(policy).or_default().set(spec);
+                self.fleets.get_or_new(policy).set(spec);
                 self.touch_fleet(policy);
             }
             Input::PolicyInvalid { policy } => {
-                self.fleets.entry(policy).or_default();
+                self.fleets.get_or_new(policy);
                 self.touch_fleet(policy);
             }
             Input::PolicyRemoved { policy } => {
                 self.touch_fleet(policy);
-                self.fleets.remove(&policy);
+                self.fleets.remove(policy);
             }
             Input::PassedBefore { policy, rules } => {
-                let fleet = self.fleets.entry(policy).or_default();
+                let fleet = self.fleets.get_or_new(policy);
                 for kind in RuleKind::ALL {
                     fleet.ever_passed[kind] |= rules[kind];
                 }
             }
             Input::SeatRestored { policy, seat, memory } => {
-                self.fleets.entry(policy).or_default().restore(seat, memory);
+                self.fleets.get_or_new(policy).restore(seat, memory);
                 self.fleet_agenda.touch(policy.0);
             }
             Input::ReplicaSeen { replica, seen } => self.see(replica, *seen, at),
@@ -52,14 +53,18 @@ impl Engine {
                 }
             }
             Input::IntentResult { replica, result } => {
-                for (key, fleet) in &mut self.fleets {
-                    fleet.intent_written(replica, result);
+                let seat = self.seat(replica);
+                for (key, fleet) in self.fleets.iter_mut() {
+                    fleet.intent_written(replica, seat, result);
                     self.fleet_agenda.touch(key.0);
                 }
             }
             Input::RestartResult { replica, result } => {
-                for (key, fleet) in &mut self.fleets {
-                    fleet.restarted(*key, replica, result, at, recorder);
+                let seat = self.seat(replica);
+                for (key, fleet) in self.fleets.iter_mut() {
+                    if let Some(order) = fleet.restarted(replica, seat, result, at) {
+                        recorder.record(Some(key), replica, at, TransitionKind::Restarted, order.reason);
+                    }
                     self.fleet_agenda.touch(key.0);
                 }
             }
@@ -79,9 +84,9 @@ impl Engine {
         let change = match slot {
             Some(replica) => {
                 let before = replica.seen.policy;
-                match before.and_then(|before| Some((before, self.fleets.get_mut(&before)?))) {
+                match before.and_then(|before| Some((before, self.fleets.get_mut(before)?))) {
                     Some((before, fleet)) if Some(before) != policy => {
-                        fleet.leave(replica);
+                        fleet.leave(before, replica);
                         self.fleet_agenda.touch(before.0);
                     }
                     Some((_, fleet)) => fleet.look_away(replica),
@@ -95,10 +100,10 @@ impl Engine {
             }
         };
         if let (Some(replica), Some(policy)) = (slot, policy)
-            && let Some(fleet) = self.fleets.get_mut(&policy)
+            && let Some(fleet) = self.fleets.get_mut(policy)
         {
             fleet.join(replica);
-            fleet.compare(replica);
+            fleet.compare(policy, replica);
             if change == Change::Replaced {
                 fleet.replaced(replica, at);
                 self.fleet_agenda.touch(policy.0);
@@ -110,8 +115,8 @@ impl Engine {
     fn forget(&mut self, key: ReplicaKey) {
         let Some(slot) = self.replicas.get_mut(key.index as usize) else { return };
         let Some(gone) = slot.take_if(|replica| replica.key == key) else { return };
-        if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(&key)?))) {
-            fleet.leave(&gone);
+        if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) {
+            fleet.leave(policy, &gone);
             self.fleet_agenda.touch(policy.0);
         }
         self.replica_agenda.touch(key.index);
@@ -119,21 +124,20 @@ impl Engine {
 
     fn finish(&mut self, attempt: AttemptId, outcome: Outcome, at: Time, recorder: &mut Recorder<'_>) {
         let Some(replica) = present(&mut self.replicas, attempt.replica) else { return };
-        let Some((key, fleet)) = replica.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(&key)?))) else {
+        let Some((key, fleet)) = replica.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) else {
             return;
         };
         let Some(spec) = &fleet.spec else { return };
-        let was_started = replica.is_started();
-        if replica.finish(attempt, outcome, spec, at) == Some(Evidence::Pass) {
+        if let Some(Heard { evidence: Evidence::Pass, starts }) = replica.finish(attempt, outcome, spec, at) {
             if !std::mem::replace(&mut fleet.ever_passed[attempt.rule], true) {
                 self.fleet_agenda.touch(key.0);
             }
-            if !was_started && replica.is_started() {
+            if starts {
                 let reason = Reason::Passed { rule: attempt.rule, streak: 1 };
                 recorder.record(Some(key), replica.key, at, TransitionKind::Started, reason);
             }
         }
-        fleet.compare(replica);
+        fleet.compare(key, replica);
         if replica.is_settled {
             self.replica_agenda.set(attempt.replica.index, replica.next_wake().map(|(at, _)| at));
         } else {
@@ -141,15 +145,20 @@ impl Engine {
         }
     }
 
+    /// Where a replica sits that is still there.
+    fn seat(&mut self, replica: ReplicaKey) -> Option<SeatKey> {
+        present(&mut self.replicas, replica)?.seat()
+    }
+
     fn touch_fleet(&mut self, policy: PolicyKey) {
-        for index in self.fleets.get(&policy).into_iter().flat_map(|fleet| fleet.members.iter()) {
+        for index in self.fleets.get(policy).into_iter().flat_map(|fleet| fleet.members.iter()) {
             self.replica_agenda.touch(*index);
         }
         self.fleet_agenda.touch(policy.0);
     }
 
     fn touch_fleets(&mut self) {
-        for key in self.fleets.keys() {
+        for (key, _) in self.fleets.iter_mut() {
             self.fleet_agenda.touch(key.0);
         }
     }

@@ -5,6 +5,10 @@ use std::collections::BinaryHeap;
 
 use super::Time;
 
+/// When something is to be looked at though nothing happens to it, and what for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wake(Option<(Time, &'static str)>);
+
 /// The agenda of things with dense indices. Everybody on it is looked at once a poll, in the order of the indices.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
@@ -19,6 +23,22 @@ pub(super) struct Agenda {
 struct Entry {
     due: Option<Time>,
     is_touched: bool,
+}
+
+impl Wake {
+    /// Or at that time, if it is earlier.
+    pub(super) fn or(&mut self, at: Option<Time>, why: &'static str) {
+        if let Some(at) = at
+            && self.0.is_none_or(|(before, _)| at < before)
+        {
+            self.0 = Some((at, why));
+        }
+    }
+
+    /// The earliest, if there is one.
+    pub(super) fn get(self) -> Option<(Time, &'static str)> {
+        self.0
+    }
 }
 
 impl Agenda {
@@ -41,7 +61,9 @@ impl Agenda {
             }
         }
         self.drop_superseded();
-        self.touched.sort_unstable_by_key(|index| Reverse(*index));
+        if self.touched.len() > 1 {
+            self.touched.sort_unstable_by_key(|index| Reverse(*index));
+        }
     }
 
     /// The next to be looked at in this poll.

@@ -9,6 +9,13 @@ use super::{
     Time,
 };
 
+/// What came of an attempt.
+pub(super) struct Heard {
+    pub(super) evidence: Evidence,
+    /// With it the replica has finished starting.
+    pub(super) starts: bool,
+}
+
 impl Replica {
     /// Brings the judges in line with the policy's rules and the replica's containers.
     pub(super) fn reconcile(&mut self, fleet: Option<&Fleet>, now: Time) {
@@ -20,7 +27,7 @@ impl Replica {
         let policy = fleet.and_then(|fleet| fleet.spec.as_deref());
         for kind in RuleKind::ALL {
             let rule = policy.and_then(|policy| policy.rule(kind));
-            let (Some(spec), Some(rule), Some(container)) = (policy, rule, self.container(kind)) else {
+            let (Some(spec), Some(rule), Some(container)) = (policy, rule, self.container(kind).copied()) else {
                 self.judges[kind] = None;
                 if policy.is_some() && rule.is_none() {
                     // What was seen may be older than the policy.
@@ -37,24 +44,16 @@ impl Replica {
 
     /// Starts every attempt that is due.
     pub(super) fn ask(&mut self, policy_key: PolicyKey, policy: &Policy, now: Time, effects: &mut Vec<Effect>) {
+        if !self.is_settled {
+            self.schedule(policy, now);
+        }
         for kind in RuleKind::ALL {
-            let may_ask = self.may_ask(kind, policy);
-            let after_startup = kind != RuleKind::Startup && self.started_at == Some(now);
-            let (Some(rule), Some(judge)) = (policy.rule(kind), &mut self.judges[kind]) else { continue };
+            let Some(judge) = &mut self.judges[kind] else { continue };
             judge.give_up(now);
-            let Some(timing) = judge.timing else { continue };
-            if !may_ask {
-                judge.rest();
+            if judge.due.is_none_or(|due| due > now) {
                 continue;
             }
-            let since = judge.start + timing.initial_delay;
-            let due = *judge.due.get_or_insert_with(|| match after_startup {
-                true => timing.grid.after_startup(since, now),
-                false => timing.grid.first(since, now),
-            });
-            if due > now {
-                continue;
-            }
+            let (Some(rule), Some(timing)) = (policy.rule(kind), judge.timing) else { continue };
             if judge.is_asking() {
                 judge.due = Some(timing.grid.after(now));
                 continue;
@@ -69,14 +68,26 @@ impl Replica {
         }
     }
 
+    /// Says when each rule asks first that may ask now.
+    fn schedule(&mut self, policy: &Policy, now: Time) {
+        let may_ask = self.may_ask(policy);
+        for kind in RuleKind::ALL {
+            let after_startup = kind != RuleKind::Startup && self.started_at == Some(now);
+            let Some(judge) = &mut self.judges[kind] else { continue };
+            let Some(timing) = judge.timing.filter(|_| may_ask[kind]) else {
+                judge.rest();
+                continue;
+            };
+            let since = judge.start + timing.initial_delay;
+            judge.due.get_or_insert_with(|| match after_startup {
+                true => timing.grid.after_startup(since, now),
+                false => timing.grid.first(since, now),
+            });
+        }
+    }
+
     /// Takes the outcome of an attempt; `None` if it is void.
-    pub(super) fn finish(
-        &mut self,
-        attempt: AttemptId,
-        outcome: Outcome,
-        policy: &Policy,
-        now: Time,
-    ) -> Option<Evidence> {
+    pub(super) fn finish(&mut self, attempt: AttemptId, outcome: Outcome, policy: &Policy, now: Time) -> Option<Heard> {
         let kind = attempt.rule;
         let rule = policy.rule(kind)?;
         let judge = self.judges[kind].as_mut()?;
@@ -84,12 +95,13 @@ impl Replica {
         let evidence = judge.finish(attempt.serial, outcome, rule)?;
         self.is_settled &= judge.standing(rule) == standing;
         let tells_startup = kind == RuleKind::Startup || self.startup_rule_is_absent();
-        if evidence == Evidence::Pass && tells_startup && !self.is_started() {
+        let starts = evidence == Evidence::Pass && tells_startup && !self.is_started();
+        if starts {
             self.is_settled = false;
             self.started = self.lead().map(|lead| lead.incarnation);
             self.started_at = (kind == RuleKind::Startup).then_some(now);
         }
-        Some(evidence)
+        Some(Heard { evidence, starts })
     }
 
     /// Takes the attempts due before `until` as made, and as answered at once by `answers`, up to the first that may
@@ -100,12 +112,13 @@ impl Replica {
         passed: PerRule<bool>,
         until: Time,
         answers: PerRule<OutcomeClass>,
-    ) -> u64 {
+    ) -> PerRule<u64> {
+        let mut skipped = PerRule::default();
         let mut until = until;
         for kind in RuleKind::ALL {
             let (Some(rule), Some(judge)) = (policy.rule(kind), &self.judges[kind]) else { continue };
             if judge.is_asking() {
-                return 0;
+                return skipped;
             }
             let Some((due, timing)) = judge.due.zip(judge.timing) else { continue };
             let evidence = answers[kind].evidence();
@@ -114,7 +127,6 @@ impl Replica {
                 until = until.min(timing.grid.nth_after(due, attempts));
             }
         }
-        let mut skipped = 0;
         for kind in RuleKind::ALL {
             let Some(judge) = &mut self.judges[kind] else { continue };
             let Some((due, timing)) = judge.due.zip(judge.timing) else { continue };
@@ -122,7 +134,7 @@ impl Replica {
             if attempts > 0 {
                 judge.skip(attempts, answers[kind], timing.grid.nth_after(due, attempts));
                 self.serials[kind] = self.serials[kind].wrapping_add(attempts);
-                skipped += u64::from(attempts);
+                skipped[kind] = u64::from(attempts);
             }
         }
         skipped
@@ -131,9 +143,12 @@ impl Replica {
     fn reconcile_judge(&mut self, kind: RuleKind, policy: &Policy, rule: &Rule, container: Container, now: Time) {
         let timing =
             Timing { grid: Grid::new(policy.phase, rule, kind, self.seen.spread), initial_delay: rule.initial_delay };
-        let start = started_at(container.state, self.last_down[kind], now);
-        let same = self.judges[kind].take_if(|judge| judge.container == container.incarnation);
-        let mut judge = same.unwrap_or_else(|| Judge::new(container.incarnation, rule.question, start));
+        let slot = &mut self.judges[kind];
+        slot.take_if(|judge| judge.container != container.incarnation);
+        let judge = slot.get_or_insert_with(|| {
+            let start = started_at(container.state, self.last_down[kind], now);
+            Judge::new(container.incarnation, rule.question, start)
+        });
         if judge.question != rule.question {
             judge.ask_anew(rule.question);
         }
@@ -142,17 +157,19 @@ impl Replica {
             judge.timing = Some(timing);
         }
         judge.conclude(rule);
-        self.judges[kind] = Some(judge);
     }
 
-    /// Whether the rule may ask at all now.
-    pub(super) fn may_ask(&self, kind: RuleKind, policy: &Policy) -> bool {
-        let turn = match kind {
-            RuleKind::Startup => !self.is_started(),
-            RuleKind::Liveness | RuleKind::Readiness => self.is_started() || self.startup_rule_is_absent(),
-        };
-        turn && policy.mode != Mode::Paused
-            && self.is_live()
-            && self.container(kind).is_some_and(|container| runs(container.state))
+    /// Which rules may ask at all now.
+    pub(super) fn may_ask(&self, policy: &Policy) -> PerRule<bool> {
+        let started = self.is_started();
+        let others = started || self.startup_rule_is_absent();
+        let asked = policy.mode != Mode::Paused && self.is_live();
+        PerRule::from_fn(|kind| {
+            let turn = match kind {
+                RuleKind::Startup => !started,
+                RuleKind::Liveness | RuleKind::Readiness => others,
+            };
+            asked && turn && self.container(kind).is_some_and(|container| runs(container.state))
+        })
     }
 }

@@ -92,13 +92,14 @@ impl GateKeeper {
         self.in_flight.is_none() && self.retry.is_none() && !depends
     }
 
-    /// When the gate is to be looked at again.
-    pub(super) fn next_wake(&self, unselected: Option<Time>) -> impl Iterator<Item = (Time, &'static str)> {
-        let release = unselected
-            .filter(|_| self.last != Some(Gate::Open))
-            .map(|since| (since + RELEASE_AFTER, "gate without a policy"));
-        let retry = self.retry.map(|at| (at, "gate to be written again"));
-        release.into_iter().chain(retry)
+    /// When the gate of a replica that no policy has selected since then is opened, if it is not open.
+    pub(super) fn release(&self, unselected: Option<Time>) -> Option<Time> {
+        unselected.filter(|_| self.last != Some(Gate::Open)).map(|since| since + RELEASE_AFTER)
+    }
+
+    /// When the gate is to be written again.
+    pub(super) fn retry(&self) -> Option<Time> {
+        self.retry
     }
 }
 

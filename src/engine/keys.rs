@@ -3,7 +3,7 @@
 //! The edge hands the keys out and may use an index again once the thing behind it is gone; the generation
 //! in a [`ReplicaKey`] tells the two apart, so an effect for the old one can never reach the new one.
 
-/// A `ProbePolicy` object. Handed out once, in the order of age: the lower key is never younger.
+/// A `ProbePolicy` object. Handed out once, counted from 0 in the order of age: the lower key is never younger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyKey(pub u32);
 

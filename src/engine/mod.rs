@@ -57,7 +57,7 @@ mod time;
 use std::collections::BTreeMap;
 
 use agenda::Agenda;
-use fleet::{Fleet, Look};
+use fleet::{Fleets, Look};
 use record::Recorder;
 use replica::Replica;
 
@@ -83,7 +83,7 @@ pub use time::{Span, Time};
 pub struct Engine {
     inbox: Vec<(Time, Input)>,
     synced: bool,
-    fleets: BTreeMap<PolicyKey, Fleet>,
+    fleets: Fleets,
     replicas: Vec<Option<Replica>>,
     owners: BTreeMap<OwnerKey, Owner>,
     nodes: BTreeMap<NodeKey, NodeState>,
@@ -120,6 +120,11 @@ impl Engine {
         self.next_transition = next_transition;
     }
 
+    /// Whether nothing was recorded since the last poll, so that another at the same instant would do nothing.
+    pub fn is_up_to_date(&self) -> bool {
+        self.inbox.is_empty()
+    }
+
     /// When to poll next if nothing happens before, and what for.
     pub fn next_deadline(&self) -> Option<(Time, &'static str)> {
         let replica = self.replica_agenda.first();
@@ -128,14 +133,14 @@ impl Engine {
             (Some((at, index)), fleet) if fleet.is_none_or(|(before, _)| at <= before) => {
                 self.replicas.get(index as usize)?.as_ref()?.next_wake()
             }
-            (_, Some((_, key))) => self.fleets.get(&PolicyKey(key))?.wake,
+            (_, Some((_, key))) => self.fleets.get(PolicyKey(key))?.wake,
             (_, None) => None,
         }
     }
 
     /// What the engine holds of a policy and its replicas at `now`; `None` for a policy it does not know.
     pub fn report(&self, policy: PolicyKey, now: Time) -> Option<PolicyReport> {
-        let fleet = self.fleets.get(&policy)?;
+        let fleet = self.fleets.get(policy)?;
         let members = fleet.members.iter().filter_map(|index| self.replicas.get(*index as usize)?.as_ref());
         Some(report::report(policy, fleet, members, now))
     }
@@ -157,10 +162,10 @@ impl Engine {
     fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
         let replica = self.replicas.get_mut(index as usize)?.as_mut()?;
         let key = replica.seen.policy;
-        let mut fleet = key.and_then(|key| self.fleets.get_mut(&key));
+        let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
         replica.reconcile(fleet.as_deref(), now);
-        if let Some(fleet) = &mut fleet {
-            fleet.compare(replica);
+        if let Some((key, fleet)) = key.zip(fleet.as_deref_mut()) {
+            fleet.compare(key, replica);
         }
         if let (Some(key), Some(spec)) = (key, fleet.as_ref().and_then(|fleet| fleet.spec.as_ref())) {
             replica.ask(key, spec, now, recorder.effects());
@@ -180,7 +185,7 @@ impl Engine {
     }
 
     fn step_fleet(&mut self, key: PolicyKey, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
-        let fleet = self.fleets.get_mut(&key)?;
+        let fleet = self.fleets.get_mut(key)?;
         let (owners, nodes) = (&self.owners, &self.nodes);
         fleet.step(&mut Look { key, now, replicas: &mut self.replicas, owners, nodes, recorder });
         fleet.wake.map(|(at, _)| at)

@@ -216,6 +216,17 @@ impl Backoff {
     }
 }
 
+impl<T> PerRule<T> {
+    /// What `value` says of each kind.
+    pub fn from_fn(mut value: impl FnMut(RuleKind) -> T) -> Self {
+        Self {
+            startup: value(RuleKind::Startup),
+            liveness: value(RuleKind::Liveness),
+            readiness: value(RuleKind::Readiness),
+        }
+    }
+}
+
 impl<T> std::ops::Index<RuleKind> for PerRule<T> {
     type Output = T;
     fn index(&self, kind: RuleKind) -> &T {

@@ -1,6 +1,7 @@
 //! One replica: what was seen of it, what its rules hold of it, and when they ask next.
 
-use super::fleet::Edition;
+use super::agenda::Wake;
+use super::fleet::{Compared, Edition};
 use super::gate::GateKeeper;
 use super::judge::Judge;
 use super::{
@@ -21,6 +22,8 @@ pub(super) struct Replica {
     pub(super) obstacle: Option<Obstacle>,
     /// Since when no policy has selected it.
     pub(super) unselected: Option<Time>,
+    /// How it is counted among the standings of its fleet.
+    pub(super) compared: Compared,
     /// To look at it would do nothing but start attempts, until something happens to it.
     pub(super) is_settled: bool,
     /// The policy's spec that the judges are in line with; `None` when something was seen since.
@@ -54,6 +57,7 @@ impl Replica {
             assigned: None,
             obstacle: None,
             unselected: seen.policy.is_none().then_some(now),
+            compared: Compared::default(),
             is_settled: false,
             reconciled_with: None,
             started: None,
@@ -63,7 +67,7 @@ impl Replica {
             serials: PerRule::default(),
             seen,
         };
-        if let Some(lead) = replica.lead()
+        if let Some(lead) = replica.lead().copied()
             && let Some(remembered) = lead.remembered
         {
             replica.started = remembered.started.then_some(lead.incarnation);
@@ -94,17 +98,20 @@ impl Replica {
 
     /// The rule whose streak asks for a restart, with its failures in a row.
     pub(super) fn wants_restart(&self, policy: &Policy) -> Option<RuleKind> {
-        let live = policy.mode == Mode::Enforce && self.seen.lifecycle == Lifecycle::Live;
-        let failing = |kind| {
-            let judge = self.judges[kind].as_ref()?;
-            (judge.is_failing(policy.rule(kind)?) && self.may_ask(kind, policy)).then_some(kind)
+        let fails = |kind| {
+            self.judges[kind].as_ref().zip(policy.rule(kind)).is_some_and(|(judge, rule)| judge.is_failing(rule))
         };
-        live.then(|| failing(RuleKind::Startup).or_else(|| failing(RuleKind::Liveness))).flatten()
+        let restarting = [RuleKind::Startup, RuleKind::Liveness];
+        if policy.mode != Mode::Enforce || !restarting.into_iter().any(fails) {
+            return None;
+        }
+        let may_ask = self.may_ask(policy);
+        restarting.into_iter().find(|kind| may_ask[*kind] && fails(*kind))
     }
 
     /// Its startup rule has passed, or, without one, any rule has.
     pub(super) fn is_started(&self) -> bool {
-        self.started.is_some() && self.started == self.lead().map(|lead| lead.incarnation)
+        self.started.is_some_and(|started| self.lead().is_some_and(|lead| lead.incarnation == started))
     }
 
     /// It is started, and the latest attempt of each rule that judges it now passed.
@@ -139,7 +146,7 @@ impl Replica {
     }
 
     /// The container that stands for the replica: the one that the first of its rules means.
-    pub(super) fn lead(&self) -> Option<Container> {
+    pub(super) fn lead(&self) -> Option<&Container> {
         RuleKind::ALL.into_iter().find_map(|kind| self.container(kind))
     }
 
@@ -200,14 +207,21 @@ impl Replica {
 
     /// When something is to be done for it next, and what.
     pub(super) fn next_wake(&self) -> Option<(Time, &'static str)> {
-        if self.seen.lifecycle == Lifecycle::Terminating {
+        if !self.is_live() {
             return None;
         }
-        let judges = RuleKind::ALL.into_iter().filter_map(|kind| self.judges[kind].as_ref());
-        let attempts = judges.clone().filter_map(|judge| Some((judge.due?, "attempt due")));
-        let overdue = judges.filter_map(|judge| Some((judge.overdue()?, "attempt overdue")));
-        let gate = self.gate.next_wake(self.unselected.filter(|_| self.seen.gate != GateSeen::Ungated));
-        attempts.chain(overdue).chain(gate).min()
+        let mut first = Wake::default();
+        for kind in RuleKind::ALL {
+            first.or(self.judges[kind].as_ref().and_then(|judge| judge.due), "attempt due");
+        }
+        for kind in RuleKind::ALL {
+            first.or(self.judges[kind].as_ref().and_then(Judge::overdue), "attempt overdue");
+        }
+        if self.seen.gate != GateSeen::Ungated {
+            first.or(self.gate.release(self.unselected), "gate without a policy");
+        }
+        first.or(self.gate.retry(), "gate to be written again");
+        first.get()
     }
 
     /// A startup rule that cannot be asked counts as absent.
@@ -220,12 +234,11 @@ impl Replica {
     }
 
     fn containers(&self) -> PerRule<Option<Incarnation>> {
-        let id = |kind| self.container(kind).map(|container| container.incarnation);
-        PerRule { startup: id(RuleKind::Startup), liveness: id(RuleKind::Liveness), readiness: id(RuleKind::Readiness) }
+        PerRule::from_fn(|kind| self.container(kind).map(|container| container.incarnation))
     }
 
-    pub(super) fn container(&self, kind: RuleKind) -> Option<Container> {
-        match self.seen.targets[kind] {
+    pub(super) fn container(&self, kind: RuleKind) -> Option<&Container> {
+        match &self.seen.targets[kind] {
             Some(Target::Container(container)) => Some(container),
             Some(Target::Unusable(_)) | None => None,
         }

@@ -125,11 +125,11 @@ pub(super) fn report<'a>(
         restarts: fleet.restarts.total,
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
-        in_loop: count(fleet.seats.values().filter(|seat| seat.in_loop)),
+        in_loop: count(fleet.seats.iter().filter(|(_, seat)| seat.in_loop)),
         seats: fleet
             .seats
             .iter()
-            .map(|(seat, held)| SeatReport { seat: *seat, memory: held.memory, in_loop: held.in_loop })
+            .map(|(seat, held)| SeatReport { seat, memory: held.memory, in_loop: held.in_loop })
             .collect(),
         ..PolicyReport::default()
     };
@@ -190,7 +190,7 @@ impl PolicyReport {
 
 fn replica_state(fleet: &Fleet, replica: &Replica) -> ReplicaState {
     let restarting = |seat: SeatKey| {
-        let intent = fleet.seats.get(&seat).and_then(|seat| seat.memory.intent);
+        let intent = fleet.seats.get(seat).and_then(|seat| seat.memory.intent);
         intent.is_some_and(|intent| intent.replica == Some(replica.key))
     };
     let state = replica.state(fleet.spec.as_deref());

@@ -4,19 +4,27 @@ mod headcount;
 mod obstacle;
 mod restart;
 mod seating;
+mod seats;
 mod standings;
+mod supervise;
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::agenda::Wake;
 use super::record::Recorder;
 use super::replica::Replica;
-use super::seat::{Order, Seat, StageOfLife};
+use super::seat::{Order, StageOfLife};
 use super::{
-    NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SeatKey,
-    SharedFailure, Time,
+    NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SharedFailure,
+    Time,
 };
 use headcount::Headcount;
+use seats::Seats;
 use standings::Standings;
+
+pub(super) use standings::Compared;
+pub(super) use table::Fleets;
 
 /// One policy and what it keeps.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +38,7 @@ pub(super) struct Fleet {
     /// The replicas, by index.
     pub(super) members: BTreeSet<u32>,
     /// The seats that remember something.
-    pub(super) seats: BTreeMap<SeatKey, Seat>,
+    pub(super) seats: Seats,
     pub(super) restarts: Restarts,
     /// When it is to be looked at though nothing happened, and what for.
     pub(super) wake: Option<(Time, &'static str)>,
@@ -39,8 +47,6 @@ pub(super) struct Fleet {
     standings: Standings,
     /// The replicas whose rules ask for a restart: since when, and which rule.
     wanting: BTreeMap<u32, (Time, RuleKind)>,
-    /// A restart of a seat is in flight.
-    is_restarting: bool,
     next_nth: u32,
 }
 
@@ -75,6 +81,7 @@ impl Fleet {
             self.ever_passed[kind] &= self.spec.as_ref().is_none_or(|old| asked(old) == asked(&spec));
         }
         self.spec = Some(spec);
+        self.seats.open_all();
         self.edition.0 = self.edition.0.wrapping_add(1);
     }
 
@@ -94,20 +101,23 @@ impl Fleet {
     }
 
     /// A replica is gone, or kept by another policy.
-    pub(super) fn leave(&mut self, replica: &Replica) {
+    pub(super) fn leave(&mut self, key: PolicyKey, replica: &Replica) {
         self.look_away(replica);
         self.members.remove(&replica.key.index);
-        self.standings.forget(replica.key.index);
+        self.standings.change(replica.compared.in_fleet(key), None);
         self.wanting.remove(&replica.key.index);
-        for seat in self.seats.values_mut().filter(|seat| seat.memory.occupant == Some(replica.key)) {
-            seat.memory.occupant = None;
-        }
+        self.seats.vacate(replica.key);
     }
 
     /// Notes how a replica stands with the readiness rule now. To be called before anybody is decided on.
-    pub(super) fn compare(&mut self, replica: &Replica) {
-        if self.spec.as_ref().is_some_and(|spec| spec.fleet.shared_failure == SharedFailure::Hold) {
-            self.standings.note(replica.key.index, replica.readiness());
+    pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) {
+        if self.spec.as_ref().is_none_or(|spec| spec.fleet.shared_failure == SharedFailure::Ignore) {
+            return;
+        }
+        let latest = replica.readiness();
+        let before = std::mem::replace(&mut replica.compared, Compared(Some(key).zip(latest)));
+        if before != replica.compared {
+            self.standings.change(before.in_fleet(key), latest);
         }
     }
 
@@ -139,7 +149,7 @@ impl Fleet {
 
     /// Whether it matters to it what becomes of its replicas.
     pub(super) fn is_busy(&self) -> bool {
-        self.is_restarting || !self.wanting.is_empty()
+        self.seats.are_open() || !self.wanting.is_empty()
     }
 
     /// Follows the restarts in flight, then decides new ones.
@@ -148,24 +158,24 @@ impl Fleet {
         self.order(&spec, look);
         self.supervise(&spec, look);
         self.decide(&spec, look);
-        self.is_restarting = self.seats.values().any(|seat| seat.memory.intent.is_some());
         self.wake = self.next_wake(&spec, look);
         self.spec = Some(spec);
     }
 
     fn next_wake(&self, spec: &Policy, look: &Look<'_, '_>) -> Option<(Time, &'static str)> {
-        let seats = self.seats.values().flat_map(|seat| {
-            let doubt = seat.doubted_until().map(|at| (at, "lost answer of a restart"));
-            let deadline = seat.deadline(&spec.restart).map(|at| (at, "deadline of a restart"));
-            let reset = seat.resets(&spec.restart).map(|at| (at, "backoff forgotten"));
-            [doubt, deadline, reset]
-        });
-        let waiting = self.wanting.keys().map(|index| {
-            let replica = look.replicas.get(*index as usize)?.as_ref()?;
-            let (until, _) = self.seats.get(&replica.seat()?)?.waits(spec.restart.backoff, look.now)?;
-            Some((until, "restart may be tried"))
-        });
-        seats.chain(waiting).flatten().min()
+        let mut first = Wake::default();
+        first.or(self.seats.forgets_at(), "backoff forgotten");
+        for (_, seat) in self.seats.opened() {
+            first.or(seat.deadline(&spec.restart), "deadline of a restart");
+            first.or(seat.doubted_until(), "lost answer of a restart");
+        }
+        for index in self.wanting.keys() {
+            let replica = look.replicas.get(*index as usize).and_then(Option::as_ref);
+            let seat = replica.and_then(|replica| self.seats.get(replica.seat()?));
+            let waits = seat.and_then(|seat| seat.waits(spec.restart.backoff, look.now));
+            first.or(waits.map(|(until, _)| until), "restart may be tried");
+        }
+        first.get()
     }
 }
 

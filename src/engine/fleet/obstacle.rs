@@ -29,7 +29,7 @@ impl Fleet {
         if replica.is_backing_off() {
             return Some(Obstacle::KubeletBackoff);
         }
-        let seat = replica.seat().and_then(|seat| self.seats.get(&seat));
+        let seat = replica.seat().and_then(|seat| self.seats.get(seat));
         if let Some((_, waits)) = seat.and_then(|seat| seat.waits(spec.restart.backoff, look.now)) {
             return Some(waits);
         }

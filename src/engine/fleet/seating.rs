@@ -15,13 +15,13 @@ impl Fleet {
         if let Some(intent) = memory.intent.filter(|intent| intent.replica.is_none()) {
             seat.carry_out(intent.at);
         }
-        self.seats.insert(key, seat);
+        *self.seats.open(key) = seat;
     }
 
     /// A replica's container was replaced in place, by our order or by somebody else.
     pub(in super::super) fn replaced(&mut self, replica: &mut Replica, now: Time) {
         let Some(key) = self.seat_of(replica) else { return };
-        let seat = self.seats.entry(key).or_default();
+        let seat = self.seats.open(key);
         seat.memory.occupant = Some(replica.key);
         let ours = seat.is_open() && seat.memory.intent.is_some_and(|intent| intent.replica == Some(replica.key));
         if ours {
@@ -39,7 +39,7 @@ impl Fleet {
             Place::Fixed(_) => replica.seat(),
             Place::Any => self.seat_left_open(replica),
         };
-        if let Some((key, seat)) = key.and_then(|key| Some((key, self.seats.get_mut(&key)?))) {
+        if let Some((key, seat)) = key.and_then(|key| Some((key, self.seats.open_known(key)?))) {
             seat.memory.occupant = Some(replica.key);
             if replica.seen.place == Place::Any {
                 replica.assigned = Some(key);
@@ -62,15 +62,15 @@ impl Fleet {
     fn seat_left_open(&self, replica: &Replica) -> Option<SeatKey> {
         let remembered = self.seats.iter().find(|(_, seat)| seat.memory.occupant == Some(replica.key));
         let left_open = || {
-            let open = self.seats.iter().filter_map(|(key, seat)| {
+            let open = self.seats.opened().filter_map(|(key, seat)| {
                 let intent = seat.memory.intent.filter(|_| seat.is_open())?;
                 let vacant = seat.memory.occupant == intent.replica || seat.memory.occupant.is_none();
                 // The API server gives the time of creation in whole seconds.
                 let newer = replica.seen.created + Span::from_secs(1) > intent.at;
-                (Some(key.owner) == replica.seen.owner && vacant && newer).then_some((intent.at, *key))
+                (Some(key.owner) == replica.seen.owner && vacant && newer).then_some((intent.at, key))
             });
             open.min()
         };
-        remembered.map(|(key, _)| *key).or_else(|| left_open().map(|(_, key)| key))
+        remembered.map(|(key, _)| key).or_else(|| left_open().map(|(_, key)| key))
     }
 }

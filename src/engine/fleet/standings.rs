@@ -1,38 +1,47 @@
 //! How the judged replicas of a fleet stand with the readiness rule: is a replica worse off than its neighbours?
 
-use std::collections::BTreeSet;
+use super::super::{Evidence, Obstacle, PolicyKey};
 
-use super::super::{Evidence, Obstacle};
-
-/// The judged replicas, by index.
-#[derive(Clone, Debug, Default)]
+/// The judged replicas, by what the latest attempt came to.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standings {
-    passing: BTreeSet<u32>,
-    failing: BTreeSet<u32>,
+    passing: u32,
+    failing: u32,
 }
 
-impl Standings {
-    /// What the latest attempt at a replica came to; one that is not judged is in no ratio.
-    pub(super) fn note(&mut self, replica: u32, latest: Option<Evidence>) {
-        self.forget(replica);
-        match latest {
-            Some(Evidence::Pass) => self.passing.insert(replica),
-            Some(Evidence::Fail) => self.failing.insert(replica),
-            Some(Evidence::Nothing) | None => false,
-        };
-    }
+/// How a replica is counted, and in whose fleet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in super::super) struct Compared(pub(super) Option<(PolicyKey, Evidence)>);
 
-    /// A replica is none of the fleet's any more.
-    pub(super) fn forget(&mut self, replica: u32) {
-        self.passing.remove(&replica);
-        self.failing.remove(&replica);
+impl Standings {
+    /// A replica stands otherwise than before; one that is not judged is in no ratio.
+    pub(super) fn change(&mut self, before: Option<Evidence>, latest: Option<Evidence>) {
+        if let Some(count) = self.of(before) {
+            *count -= 1;
+        }
+        if let Some(count) = self.of(latest) {
+            *count += 1;
+        }
     }
 
     /// At least two replicas fail, and more than half of the judged ones.
-    pub(super) fn shared(&self) -> Option<Obstacle> {
-        let (passing, failing) = (self.passing.len(), self.failing.len());
-        let number = |replicas: usize| u32::try_from(replicas).unwrap_or(u32::MAX);
-        (failing >= 2 && failing > passing)
-            .then(|| Obstacle::SharedFailure { failing: number(failing), judged: number(failing + passing) })
+    pub(super) fn shared(self) -> Option<Obstacle> {
+        let Self { passing, failing } = self;
+        (failing >= 2 && failing > passing).then_some(Obstacle::SharedFailure { failing, judged: failing + passing })
+    }
+
+    fn of(&mut self, latest: Option<Evidence>) -> Option<&mut u32> {
+        match latest {
+            Some(Evidence::Pass) => Some(&mut self.passing),
+            Some(Evidence::Fail) => Some(&mut self.failing),
+            Some(Evidence::Nothing) | None => None,
+        }
+    }
+}
+
+impl Compared {
+    /// How it is counted in the fleet of that policy.
+    pub(super) fn in_fleet(self, key: PolicyKey) -> Option<Evidence> {
+        self.0.filter(|(counted_in, _)| *counted_in == key).map(|(_, latest)| latest)
     }
 }

@@ -25,7 +25,7 @@ proptest! {
             stepped.advance(&event, ticks, step);
             skipping.advance(&event, ticks, Engine::skip);
             prop_assert_eq!(&stepped.bench.done, &skipping.bench.done);
-            prop_assert_eq!(stepped.bench.attempts, skipping.bench.attempts + skipping.skipped);
+            prop_assert_eq!(u64::from(stepped.bench.attempts), u64::from(skipping.bench.attempts) + skipping.skipped);
             let (stepped, skipped) = (stepped.state(), skipping.state());
             let differs = stepped.split(", ").zip(skipped.split(", ")).find(|(stepped, skipped)| stepped != skipped);
             prop_assert_eq!(differs, None);
@@ -62,12 +62,12 @@ fn nothing_is_skipped_while_inputs_wait_for_a_poll() {
     world.advance(&Event::Nothing, 20, step);
     world.bench.tell(Input::NodeSeen { node: NodeKey(0), state: NodeState::Ready });
     let passed = world.answers(0);
-    assert_eq!(world.bench.engine.skip(key(0), world.bench.now + TICK * 1_000, passed), 0);
+    assert_eq!(world.bench.engine.skip(key(0), world.bench.now + TICK * 1_000, passed), PerRule::default());
 }
 
 /// Skips nothing.
-fn step(_: &mut Engine, _: ReplicaKey, _: Time, _: PerRule<OutcomeClass>) -> u64 {
-    0
+fn step(_: &mut Engine, _: ReplicaKey, _: Time, _: PerRule<OutcomeClass>) -> PerRule<u64> {
+    PerRule::default()
 }
 
 /// A bench whose restarted containers come back after a while.
@@ -76,7 +76,7 @@ struct World {
     replicas: u32,
     returns: BTreeMap<u32, Time>,
     told: usize,
-    skipped: u32,
+    skipped: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ impl World {
         &mut self,
         event: &Event,
         ticks: u64,
-        skip: impl Fn(&mut Engine, ReplicaKey, Time, PerRule<OutcomeClass>) -> u64,
+        skip: impl Fn(&mut Engine, ReplicaKey, Time, PerRule<OutcomeClass>) -> PerRule<u64>,
     ) {
         match event {
             Event::Nothing => {}
@@ -122,7 +122,9 @@ impl World {
             let until = self.returns.values().copied().fold(end, Time::min);
             for replica in 0..self.replicas {
                 let answers = self.answers(replica);
-                self.skipped += skip(&mut self.bench.engine, key(replica), until, answers) as u32;
+                let PerRule { startup, liveness, readiness } =
+                    skip(&mut self.bench.engine, key(replica), until, answers);
+                self.skipped += startup + liveness + readiness;
             }
             let next = self.bench.engine.next_deadline().map_or(until, |(at, _)| at);
             self.bench.now = next.min(until);

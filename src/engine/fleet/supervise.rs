@@ -1,0 +1,104 @@
+//! The restarts in flight, followed to their end; loops, told; seats that have been quiet for long, forgotten.
+
+use super::super::replica::Replica;
+use super::super::seat::Seat;
+use super::super::{IntentStage, Policy, Reason, ReplicaKey, RestartSettings, SeatMemory, TransitionKind};
+use super::seats::Memory;
+use super::{Fleet, Look, Restarts};
+
+impl Fleet {
+    /// Looks at every seat that is open or is to be forgotten.
+    pub(super) fn supervise(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
+        let Self { seats, restarts, .. } = self;
+        seats.close(look.now, &spec.restart, |seat| {
+            let sitter = Sitter::of(seat, look);
+            clear_up(seat, &sitter, restarts, look);
+            end(seat, &sitter, &spec.restart, restarts, look);
+            remember(seat, &sitter, &spec.restart, look)
+        });
+    }
+}
+
+/// Who sits in a seat.
+struct Sitter {
+    /// Whom its transitions are about.
+    key: Option<ReplicaKey>,
+    is_untouched: bool,
+    is_judged_well: bool,
+}
+
+impl Sitter {
+    fn of(seat: &Seat, look: &Look<'_, '_>) -> Self {
+        let occupant = seat.memory.occupant.and_then(|key| look.replica(key));
+        Self {
+            key: seat.memory.occupant.or(seat.memory.intent.and_then(|intent| intent.replica)),
+            is_untouched: occupant.is_some_and(|replica| is_untouched(seat, replica)),
+            is_judged_well: occupant.is_some_and(Replica::is_judged_well),
+        }
+    }
+
+    fn tell(&self, kind: TransitionKind, reason: Reason, look: &mut Look<'_, '_>) {
+        if let Some(replica) = self.key {
+            look.recorder.record(Some(look.key), replica, look.now, kind, reason);
+        }
+    }
+}
+
+/// The replica is the very one, with the very container, that the seat's restart was decided for.
+pub(super) fn is_untouched(seat: &Seat, replica: &Replica) -> bool {
+    let same = seat.memory.intent.is_some_and(|intent| intent.replica == Some(replica.key));
+    let container = seat.order().is_none_or(|order| order.container == replica.lead().map(|lead| lead.incarnation));
+    same && container && replica.is_live()
+}
+
+/// Decides whether a restart was carried out whose answer was lost, or whose engine ended.
+fn clear_up(seat: &mut Seat, sitter: &Sitter, restarts: &mut Restarts, look: &Look<'_, '_>) {
+    if let Some(intent) = seat.memory.intent
+        && intent.stage != IntentStage::CarriedOut
+        && seat.order().is_none()
+    {
+        if sitter.is_untouched {
+            seat.drop_intent();
+        } else {
+            seat.carry_out(intent.at);
+        }
+    }
+    if seat.doubted_until().is_some_and(|until| until <= look.now) {
+        if sitter.is_untouched {
+            restarts.uncount(seat.order());
+            seat.disprove();
+        } else {
+            seat.believe();
+        }
+    }
+}
+
+/// Ends a restart whose seat came back well, or did not come back in time.
+fn end(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, restarts: &mut Restarts, look: &mut Look<'_, '_>) {
+    let carried_out = seat.memory.intent.filter(|intent| intent.stage == IntentStage::CarriedOut);
+    let Some(intent) = carried_out else { return };
+    if sitter.is_judged_well && !sitter.is_untouched {
+        seat.drop_intent();
+        sitter.tell(TransitionKind::Returned, Reason::Returned { after: look.now.since(intent.at) }, look);
+    } else if seat.deadline(settings).is_some_and(|deadline| deadline <= look.now) {
+        seat.drop_intent();
+        restarts.futile = restarts.futile.saturating_add(1);
+        sitter.tell(TransitionKind::DidNotReturn, Reason::DidNotReturn { deadline: settings.deadline }, look);
+    }
+}
+
+/// Tells a loop that begins or ends.
+fn remember(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, look: &mut Look<'_, '_>) -> Memory {
+    let SeatMemory { restarts, foreign, .. } = seat.memory;
+    if seat.loops(settings) && !seat.in_loop {
+        seat.in_loop = true;
+        sitter.tell(TransitionKind::LoopBegan, Reason::Loop { restarts, foreign, rule: seat.last_rule }, look);
+    }
+    if seat.resets(settings).is_none_or(|at| at > look.now) {
+        return Memory::Kept;
+    }
+    if seat.in_loop {
+        sitter.tell(TransitionKind::LoopEnded, Reason::Quiet { span: settings.backoff.reset_after }, look);
+    }
+    Memory::Forgotten
+}
