@@ -25,7 +25,7 @@ pub use run::{Ejection, Restart, Run};
 pub use traffic::{Tally, Traffic};
 
 use endpoints::endpoints;
-use world::World;
+use world::{Pace, World};
 
 /// Checks that a policy can be run on a scenario.
 pub fn check(scenario: &Scenario, policy: &ParsedPolicy) -> Result<(), ModelError> {
@@ -37,12 +37,21 @@ pub fn check(scenario: &Scenario, policy: &ParsedPolicy) -> Result<(), ModelErro
 /// With a readiness rule the pool is who the engine let in; without one everybody is in it all the time. Where the
 /// scenario has a registry to resolve by, or says how decisions propagate, requests know of the pool what these let them.
 pub fn run(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Run, ModelError> {
-    observe(scenario, policy, &mut ())
+    go(scenario, policy, &mut (), Pace::Skipping)
 }
 
-/// The same, watched step by step.
+/// The same, watched step by step; it takes longer, since nothing is skipped.
 pub fn observe<O: Observer>(scenario: &Scenario, policy: &ParsedPolicy, observer: &mut O) -> Result<Run, ModelError> {
+    go(scenario, policy, observer, Pace::Stepping)
+}
+
+fn go<O: Observer>(
+    scenario: &Scenario,
+    policy: &ParsedPolicy,
+    observer: &mut O,
+    pace: Pace,
+) -> Result<Run, ModelError> {
     let endpoints = endpoints(scenario, policy)?;
     let policy = Policy { phase: Phase::Aligned { origin: Time::ZERO }, ..policy.policy.clone() };
-    Ok(World::new(scenario, policy, endpoints, observer).run())
+    Ok(World::new(scenario, policy, endpoints, observer, pace).run())
 }

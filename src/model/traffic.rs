@@ -1,5 +1,6 @@
 //! A turn's requests, counted in closed form.
 
+use super::{Member, Standing};
 use crate::scenario::{Condition, Fate, PerKind, RequestKind, Rotation, Store, Stores, TrueState};
 
 /// What became of the requests of a turn.
@@ -24,6 +25,19 @@ pub struct Tally {
     pub lost_silently: u64,
 }
 
+/// The replicas as the requests find them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pool {
+    /// What is true of those in the pool, in the order of the replicas.
+    pub(super) members: Vec<Condition>,
+    /// Who has joined and is out of it.
+    pub(super) out: u64,
+    /// Who is healthy, in it or not.
+    pub(super) healthy: u64,
+    /// Whether anybody can read, in it or not.
+    pub(super) can_read: bool,
+}
+
 /// Who gets which request: round-robin over the pool, in the order of the replicas.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RoundRobin {
@@ -43,6 +57,21 @@ impl Traffic {
         RequestKind::ALL.into_iter().map(|kind| self.kinds[kind].dropped).sum()
     }
 
+    /// The same in each of so many turns.
+    pub(super) fn times(&self, turns: u32) -> Self {
+        let turns = u64::from(turns);
+        let mut all = *self;
+        for kind in RequestKind::ALL {
+            let Tally { sent, dropped, lost_silently } = &mut all.kinds[kind];
+            for count in [sent, dropped, lost_silently] {
+                *count *= turns;
+            }
+        }
+        all.early_errors *= turns;
+        all.vain_rejections *= turns;
+        all
+    }
+
     /// Adds what became of further requests.
     pub fn add(&mut self, other: &Self) {
         for kind in RequestKind::ALL {
@@ -57,19 +86,30 @@ impl Traffic {
     }
 }
 
+impl Pool {
+    /// Counts the replicas anew.
+    pub(super) fn count(&mut self, replicas: &[Member]) {
+        self.members.clear();
+        (self.out, self.healthy, self.can_read) = (0, 0, false);
+        for Member { condition, standing } in replicas {
+            match standing {
+                Standing::Absent => continue,
+                Standing::Out => self.out += 1,
+                Standing::In => self.members.push(*condition),
+            }
+            self.healthy += u64::from(*condition == Condition::HEALTHY);
+            self.can_read |= condition.can_read();
+        }
+    }
+}
+
 impl RoundRobin {
     pub(super) fn new(rotation: Rotation) -> Self {
         Self { rotation, counter: 0 }
     }
 
-    /// Sends the requests of a turn. `can_read` says whether any replica can, in the pool or not.
-    pub(super) fn send(
-        &mut self,
-        requests: PerKind<u32>,
-        pool: &[Condition],
-        stores: Stores,
-        can_read: bool,
-    ) -> Traffic {
+    /// Sends the requests of a turn.
+    pub(super) fn send(&mut self, requests: PerKind<u32>, pool: &Pool, stores: Stores) -> Traffic {
         if self.rotation == Rotation::EachTurn {
             self.counter = 0;
         }
@@ -77,15 +117,15 @@ impl RoundRobin {
         for kind in RequestKind::ALL {
             let count = u64::from(requests[kind]);
             traffic.kinds[kind].sent = count;
-            if pool.is_empty() {
+            if pool.members.is_empty() {
                 traffic.kinds[kind].dropped = count;
-                if kind == RequestKind::Read && can_read {
+                if kind == RequestKind::Read && pool.can_read {
                     traffic.vain_rejections = count;
                 }
             } else if kind == RequestKind::Batch && !stores.up(Store::Billing) {
                 traffic.kinds[kind].dropped = count;
-            } else {
-                self.spread(kind, count, pool, stores, &mut traffic);
+            } else if count > 0 {
+                self.spread(kind, count, &pool.members, stores, &mut traffic);
             }
         }
         traffic
@@ -96,7 +136,7 @@ impl RoundRobin {
         let size = pool.len() as u64;
         let (each, left_over, next) = (count / size, count % size, self.counter % size);
         for (member, condition) in (0u64..).zip(pool) {
-            let ahead = (member + size - next) % size;
+            let ahead = if member < next { member + size - next } else { member - next };
             let share = each + u64::from(ahead < left_over);
             match kind.fate(*condition, stores) {
                 Fate::Served => {}
@@ -178,7 +218,8 @@ mod tests {
                         }
                     }
                 }
-                prop_assert_eq!(closed.send(requests, &pool, stores, can_read), one_by_one);
+                let pool = Pool { members: pool, can_read, ..Pool::default() };
+                prop_assert_eq!(closed.send(requests, &pool, stores), one_by_one);
             }
         }
     }

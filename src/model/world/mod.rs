@@ -1,20 +1,32 @@
 //! The simulated replicas, and the engine's effects on them.
 
+mod course;
+mod sight;
+
 use super::network::Network;
 use super::observer::{Attempt, Member, Moment, Observer, Standing, Turn};
-use super::traffic::RoundRobin;
+use super::traffic::{Pool, RoundRobin};
 use super::{Ejection, Restart, Run};
 use crate::engine::{
-    AttemptId, Container, ContainerState, Effect, EffectResult, Engine, Gate, GateSeen, Incarnation, Input, Lifecycle,
-    Observation, Outcome, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Place, Policy, PolicyKey, Readiness,
-    Remembered, ReplicaKey, RuleKind, Slot, Span, Target, Time,
+    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Outcome, OutcomeClass, PerRule, Policy,
+    RuleKind, Span, Time,
 };
-use crate::scenario::{Condition, Endpoint, Opening, PerKind, Scenario, Stores, TrueState};
+use crate::scenario::{Condition, Endpoint, Opening, PerKind, Rotation, Scenario, Stores, TrueState};
 
-const POLICY: PolicyKey = PolicyKey(0);
-const OWNER: OwnerKey = OwnerKey(0);
+use course::Course;
+use sight::key;
+
 /// What lies between a turn's decisions and the first moment of a container that they restarted.
 const INSTANT: Span = Span::from_nanos(1);
+
+/// How a run goes through its turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// Turn by turn and attempt by attempt, as whoever watches sees it.
+    Stepping,
+    /// From one turn in which something happens to the next; the engine skips the attempts in between.
+    Skipping,
+}
 
 /// All that is simulated.
 pub(super) struct World<'a, O> {
@@ -22,19 +34,23 @@ pub(super) struct World<'a, O> {
     policy: Policy,
     endpoints: PerRule<Option<Endpoint>>,
     observer: &'a mut O,
+    pace: Pace,
     engine: Engine,
+    course: Course<'a>,
     processes: Vec<Process>,
-    /// Who stands where, by the same numbers. What is true of them is read once a turn, before anybody asks.
+    /// Who stands where, by the same numbers. What is true of them is read before anybody asks, in every turn in which
+    /// it may have changed.
     members: Vec<Member>,
     /// Read once a turn, before anybody asks.
     stores: Stores,
-    /// Who is opened as planned and when, the latest first.
-    openings: Vec<(Time, usize)>,
+    /// To whom something has happened since attempts were last skipped.
+    awake: Vec<usize>,
     /// None if requests know at once who is in the pool.
     network: Option<Network>,
     round_robin: RoundRobin,
     effects: Vec<Effect>,
-    pool: Vec<Condition>,
+    pool: Pool,
+    pool_changed: bool,
     run: Run,
 }
 
@@ -42,6 +58,7 @@ pub(super) struct World<'a, O> {
 struct Process {
     opening: Opening,
     incarnation: Incarnation,
+    is_awake: bool,
 }
 
 impl<'a, O: Observer> World<'a, O> {
@@ -51,33 +68,32 @@ impl<'a, O: Observer> World<'a, O> {
         policy: Policy,
         endpoints: PerRule<Option<Endpoint>>,
         observer: &'a mut O,
+        pace: Pace,
     ) -> Self {
         let numbers = 0..scenario.replicas();
         let members = numbers.clone().map(|replica| Member {
             condition: Condition::HEALTHY,
             standing: if scenario.joins(replica).is_some() { Standing::Absent } else { Standing::In },
         });
-        let process = |_| Process { opening: Opening::Warm, incarnation: Incarnation(1) };
-        let openings = numbers.clone().flat_map(|replica| {
-            scenario.joins(replica).into_iter().chain(scenario.reopenings(replica)).map(move |time| (time, replica))
-        });
-        let mut openings: Vec<_> = openings.collect();
-        openings.sort_unstable_by(|a, b| b.cmp(a));
+        let process = |_| Process { opening: Opening::Warm, incarnation: Incarnation(1), is_awake: false };
         let mut world = Self {
             scenario,
             policy,
             endpoints,
             observer,
+            pace,
             engine: Engine::new(),
+            course: Course::new(scenario),
             processes: numbers.clone().map(process).collect(),
             members: members.collect(),
             stores: Stores::UP,
-            openings,
+            awake: Vec::new(),
             network: Network::of(scenario),
             round_robin: RoundRobin::new(scenario.rotation()),
             effects: Vec::new(),
-            pool: Vec::new(),
-            run: Run::default(),
+            pool: Pool::default(),
+            pool_changed: true,
+            run: Run { errors: Vec::with_capacity(scenario.turns() as usize), ..Run::default() },
         };
         world.introduce();
         world
@@ -85,33 +101,26 @@ impl<'a, O: Observer> World<'a, O> {
 
     /// Runs every turn.
     pub(super) fn run(mut self) -> Run {
-        for turn in self.scenario.numbers() {
-            self.turn(Moment { turn, time: self.scenario.begin_of(turn) });
+        let mut turns = self.scenario.numbers();
+        while !turns.is_empty() {
+            let now = Moment { turn: turns.start, time: self.scenario.begin_of(turns.start) };
+            self.turn(now);
+            turns.start = match self.pace {
+                Pace::Stepping => now.turn + 1,
+                Pace::Skipping => self.skip(now).clamp(now.turn + 1, turns.end),
+            };
+            self.serve(now, turns.start - now.turn);
         }
         let is_stuck = |member: &&Member| member.condition.is(TrueState::Stuck);
         self.run.undetected += self.members.iter().filter(is_stuck).count() as u64;
         self.run
     }
 
-    fn introduce(&mut self) {
-        let spec = Box::new(self.policy.clone());
-        let passed = PerRule { startup: true, liveness: true, readiness: true };
-        self.show_owner(Time::ZERO);
-        self.tell(Time::ZERO, Input::PolicySet { policy: POLICY, spec });
-        self.tell(Time::ZERO, Input::PassedBefore { policy: POLICY, rules: passed });
-        for replica in 0..self.members.len() {
-            if self.members[replica].standing != Standing::Absent {
-                self.show(Time::ZERO, replica, Some(Remembered { started: true }));
-            }
-        }
-        self.tell(Time::ZERO, Input::Synced);
-    }
-
     fn turn(&mut self, now: Moment) {
         if let Some(network) = &mut self.network {
             network.read_before(now.time, &self.members);
         }
-        while let Some((_, replica)) = self.openings.pop_if(|(at, _)| *at <= now.time) {
+        while let Some(replica) = self.course.opening(now.time) {
             let Member { condition, standing } = self.members[replica];
             let joins = standing == Standing::Absent;
             self.run.undetected += u64::from(condition.is(TrueState::Stuck));
@@ -120,21 +129,44 @@ impl<'a, O: Observer> World<'a, O> {
                 self.show_owner(now.time);
             }
             self.show(now.time, replica, None);
+            self.read(replica, now.time);
+        }
+        while let Some(replica) = self.course.change(now.time) {
+            self.read(replica, now.time);
         }
         self.stores = self.scenario.stores(now.time);
-        for replica in 0..self.members.len() {
-            self.members[replica].condition = self.condition(replica, now.time);
-        }
         let restarted = self.decide(now);
         if !restarted.is_empty() {
             let reborn = Moment { time: now.time + INSTANT, ..now };
             for replica in restarted {
                 self.show(reborn.time, replica, None);
-                self.members[replica].condition = self.condition(replica, now.time);
+                self.read(replica, now.time);
             }
             self.decide(reborn);
         }
-        self.serve(now);
+    }
+
+    /// Has the engine skip the attempts that change nothing; returns the number of the turn in which something happens
+    /// next, be it past the end.
+    fn skip(&mut self, now: Moment) -> u32 {
+        let end = Time::ZERO + self.scenario.length();
+        for replica in std::mem::take(&mut self.awake) {
+            self.processes[replica].is_awake = false;
+            let until = self.course.quiet_until(replica, now.time, end);
+            let condition = self.members[replica].condition;
+            let answers = PerRule::from_fn(|rule| {
+                self.endpoints[rule].map_or(OutcomeClass::Passed, |endpoint| answer(endpoint, condition, self.stores))
+            });
+            let skipped = self.engine.skip(key(replica), until, answers);
+            for rule in RuleKind::ALL {
+                self.run.attempts[rule] += skipped[rule];
+            }
+        }
+        let deadline = self.engine.next_deadline().map(|(at, _)| at);
+        let next = [deadline, self.course.next(now.time)].into_iter().flatten().fold(end, Time::min);
+        let begun = self.scenario.turn_at(next);
+        let turn = u32::try_from(begun).unwrap_or(u32::MAX);
+        if self.scenario.begin_of(turn) < next { turn.saturating_add(1) } else { turn }
     }
 
     /// Polls the engine until it has nothing more to do at this instant; returns who was restarted.
@@ -143,12 +175,11 @@ impl<'a, O: Observer> World<'a, O> {
         loop {
             let mut effects = std::mem::take(&mut self.effects);
             self.engine.poll(now.time, &mut effects);
-            let idle = effects.is_empty();
             for effect in effects.drain(..) {
                 self.carry_out(effect, now, &mut restarted);
             }
             self.effects = effects;
-            if idle {
+            if self.engine.is_up_to_date() {
                 return restarted;
             }
         }
@@ -182,6 +213,7 @@ impl<'a, O: Observer> World<'a, O> {
 
     fn attempt(&mut self, attempt: AttemptId, now: Moment) {
         let (replica, rule) = (attempt.replica.index as usize, attempt.rule);
+        self.wake(replica);
         let Some(endpoint) = self.endpoints[rule] else { return };
         let condition = self.members[replica].condition;
         let class = answer(endpoint, condition, self.stores);
@@ -212,6 +244,7 @@ impl<'a, O: Observer> World<'a, O> {
             Gate::Open => Standing::In,
             Gate::Closed => Standing::Out,
         };
+        self.pool_changed = true;
     }
 
     fn open(&mut self, now: Moment, replica: usize, opening: Opening) {
@@ -219,82 +252,61 @@ impl<'a, O: Observer> World<'a, O> {
         process.opening = opening;
         process.incarnation.0 += 1;
         self.members[replica].standing = if self.is_gated() { Standing::Out } else { Standing::In };
+        self.pool_changed = true;
         self.observer.opened(now, replica, opening);
     }
 
-    fn serve(&mut self, now: Moment) {
-        self.pool.clear();
-        let (mut out, mut healthy, mut can_read) = (0, 0, false);
-        for Member { condition, standing } in &self.members {
-            match standing {
-                Standing::Absent => continue,
-                Standing::Out => out += 1,
-                Standing::In => self.pool.push(*condition),
-            }
-            healthy += u64::from(*condition == Condition::HEALTHY);
-            can_read |= condition.can_read();
+    /// Sends the requests of a turn, and of those after it in which nothing happens.
+    fn serve(&mut self, now: Moment, turns: u32) {
+        if self.pool_changed {
+            self.pool.count(&self.members);
+            self.pool_changed = false;
         }
-        let requests = self.scenario.requests(now.turn);
-        if let Some(network) = &mut self.network {
-            network.pass(now.time, &self.members);
-            if requests != PerKind::default() {
-                network.pool(now.time, &self.members, &mut self.pool);
-            }
-        }
-        let traffic = self.round_robin.send(requests, &self.pool, self.stores, can_read);
-        self.run.turns += 1;
-        self.run.out_of_pool += out;
-        self.run.serving += healthy;
-        self.run.errors.push(u32::try_from(traffic.errors()).unwrap_or(u32::MAX));
-        self.run.traffic.add(&traffic);
-        self.observer.passed(now, &Turn { replicas: &self.members, stores: self.stores, traffic: &traffic });
-    }
-
-    fn condition(&self, replica: usize, now: Time) -> Condition {
-        self.scenario.condition(replica, self.processes[replica].opening, now)
-    }
-
-    fn is_gated(&self) -> bool {
-        self.policy.rules.readiness.is_some()
-    }
-
-    /// Shows the engine who owns the replicas: whoever wants as many as have joined.
-    fn show_owner(&mut self, now: Time) {
-        let joined = self.members.iter().filter(|member| member.standing != Standing::Absent).count();
-        let desired = u32::try_from(joined).unwrap_or(u32::MAX);
-        let seen = Owner { kind: OwnerKind::Recreates, desired, first: 0 };
-        self.tell(now, Input::OwnerSeen { owner: OWNER, seen });
-    }
-
-    /// Shows the engine a replica as it is.
-    fn show(&mut self, now: Time, index: usize, remembered: Option<Remembered>) {
-        let number = u32::try_from(index).unwrap_or(u32::MAX);
-        let is_in = self.members[index].standing == Standing::In;
-        let gate = if is_in { Gate::Open } else { Gate::Closed };
-        let state = ContainerState::Running { since: now };
-        let incarnation = self.processes[index].incarnation;
-        let target = Target::Container(Container { incarnation, state, remembered });
-        let mut targets = PerRule::default();
-        for kind in RuleKind::ALL {
-            targets[kind] = self.policy.rule(kind).map(|_| target);
-        }
-        let seen = Observation {
-            policy: Some(POLICY),
-            owner: Some(OWNER),
-            place: Place::Fixed(Slot::Ordinal(number)),
-            node: None,
-            lifecycle: Lifecycle::Live,
-            ready: if is_in { Readiness::Ready } else { Readiness::NotReady },
-            gate: if self.is_gated() { GateSeen::Set(gate) } else { GateSeen::Ungated },
-            targets,
-            spread: u64::from(number),
-            created: Time::ZERO,
+        self.run.turns += turns;
+        self.run.out_of_pool += self.pool.out * u64::from(turns);
+        self.run.serving += self.pool.healthy * u64::from(turns);
+        let alike = match (self.scenario.rotation(), &self.network) {
+            (Rotation::EachTurn, None) => turns,
+            (Rotation::EachTurn, Some(_)) | (Rotation::Continuous, _) => 1,
         };
-        let replica = ReplicaKey { index: number, generation: 0 };
-        self.tell(now, Input::ReplicaSeen { replica, seen: Box::new(seen) });
+        for turn in (now.turn..now.turn + turns).step_by(alike as usize) {
+            let now = Moment { turn, time: self.scenario.begin_of(turn) };
+            let requests = self.scenario.requests(turn);
+            self.pass_through(requests, now.time);
+            let traffic = self.round_robin.send(requests, &self.pool, self.stores);
+            let errors = u32::try_from(traffic.errors()).unwrap_or(u32::MAX);
+            self.run.errors.extend(std::iter::repeat_n(errors, alike as usize));
+            self.run.traffic.add(&traffic.times(alike));
+            self.observer.passed(now, &Turn { replicas: &self.members, stores: self.stores, traffic: &traffic });
+        }
     }
 
-    fn tell(&mut self, now: Time, input: Input) {
+    /// Lets the network, if there is one, say to whom the requests go.
+    fn pass_through(&mut self, requests: PerKind<u32>, now: Time) {
+        if let Some(network) = &mut self.network {
+            network.pass(now, &self.members);
+            if requests != PerKind::default() {
+                network.pool(now, &self.members, &mut self.pool.members);
+            }
+        }
+    }
+
+    /// Reads what is true of a replica.
+    fn read(&mut self, replica: usize, now: Time) {
+        let opening = self.processes[replica].opening;
+        self.members[replica].condition = self.scenario.condition(replica, opening, now);
+        self.pool_changed = true;
+        self.course.read(replica, opening, now);
+        self.wake(replica);
+    }
+
+    fn wake(&mut self, replica: usize) {
+        if !std::mem::replace(&mut self.processes[replica].is_awake, true) {
+            self.awake.push(replica);
+        }
+    }
+
+    pub(super) fn tell(&mut self, now: Time, input: Input) {
         self.engine.handle(now, input);
     }
 }

@@ -1,0 +1,132 @@
+//! A run that skips what changes nothing, against the same run turn by turn and attempt by attempt: whatever the
+//! scenario and the policy, all that comes of them is the same.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use probe_policy::api::{ParsedPolicy, ProbePolicySpec};
+use probe_policy::engine::{Phase, Time};
+use probe_policy::model::{self, Observer};
+use probe_policy::scenario::{Scenario, ScenarioFile};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(1_500) })]
+
+    #[test]
+    fn a_run_that_skips_comes_to_what_a_run_that_steps_comes_to(scenario in scenario(), policy in policy()) {
+        let skipped = model::run(&scenario, &policy).unwrap();
+        prop_assert_eq!(skipped, model::observe(&scenario, &policy, &mut Watcher).unwrap());
+    }
+}
+
+struct Watcher;
+impl Observer for Watcher {}
+
+fn scenario() -> impl Strategy<Value = Scenario> {
+    let requests = (0u32..9, 0u32..9, 0u32..5, 0u32..3)
+        .prop_map(|(plain, read, write, batch)| json!({"plain": plain, "read": read, "write": write, "batch": batch}));
+    let fleet = (1u32..7, 1u32..150, 0u32..4).prop_flat_map(|(count, turns, first)| {
+        let turn = || first..first + turns;
+        (
+            Just((count, turns, first)),
+            prop::option::weighted(0.3, turn()),
+            prop::collection::btree_map(0..count, turn(), 0..2),
+            prop::collection::btree_set((0..count, turn()), 0..4),
+            prop::collection::btree_map((0u32..2, turn()), 1u32..20, 0..3),
+            prop::collection::btree_map((0..count, turn()), 0u32..5, 0..3),
+        )
+    });
+    let chances = prop::collection::vec((0usize..6, 5u32..80, 1u32..20), 0..4);
+    let chance = (chances, 0u32..4, 0u32..12, any::<u64>());
+    let network = (
+        prop::sample::select(vec!["EachTurn", "Continuous"]),
+        prop::sample::select(vec!["static", "static", "registry", "registry,cache=4"]),
+        prop::sample::select(vec![None, None, Some("L7"), Some("L4"), Some("None")]),
+    );
+    (fleet, requests, chance, network).prop_map(|(fleet, requests, (chances, jitter, startup, seed), network)| {
+        let (rotation, resolve, propagation) = network;
+        let ((count, turns, first), requests_from, joins, reopenings, stores, stuck) = fleet;
+        let joined = |replica: &u32, turn: &u32| joins.get(replica).is_none_or(|joins| joins < turn);
+        let stores = stores.iter().map(|((store, at), turns)| {
+            let store = ["state", "billing"][*store as usize];
+            json!({"store": store, "at": at, "down": {"for": turns}})
+        });
+        let stuck = stuck.keys().filter(|(replica, at)| joined(replica, at));
+        let stuck = stuck.map(|(replica, at)| json!({"replica": replica, "at": at, "stuck": {}}));
+        let reopenings = reopenings.iter().filter(|(replica, at)| joined(replica, at));
+        let file: ScenarioFile = serde_json::from_value(json!({
+            "turn": "1s",
+            "turns": turns,
+            "firstTurn": first,
+            "requestsPerTurn": requests,
+            "requestsFrom": requests_from.unwrap_or(first),
+            "rotation": rotation,
+            "registry": {"beat": 2, "timeToLive": 6},
+            "resolve": resolve,
+            "propagation": propagation,
+            "replicas": {"count": count, "startup": startup, "joins": joins},
+            "reopenings": reopenings.map(|(replica, at)| json!({"replica": replica, "at": at})).collect::<Vec<_>>(),
+            "faults": stores.chain(stuck).collect::<Vec<_>>(),
+            "startupJitter": jitter,
+            "randomFaults": chances.into_iter().map(chance_of).collect::<Vec<_>>(),
+        }))
+        .unwrap();
+        file.check().unwrap().seeded(seed)
+    })
+}
+
+fn chance_of((kind, every, turns): (usize, u32, u32)) -> Value {
+    let kind = ["stuck", "dependencyLost", "halfDown", "warming", "stopped", "silent"][kind];
+    let lasts = if kind == "stuck" { json!({}) } else { json!({"for": turns}) };
+    json!({kind: lasts, "every": every})
+}
+
+fn policy() -> impl Strategy<Value = ParsedPolicy> {
+    let paths = ["/started", "/live", "/ready", "/deep-local", "/deep-shared", "/deep-all"];
+    let rule = move || {
+        let timing = (1u32..7, 0u32..6_000, 1u32..5, 1u32..4);
+        (prop::option::weighted(0.95, prop::sample::select(paths.to_vec())), timing).prop_map(
+            |(path, (period, delay, failures, successes))| {
+                let mut rule = json!({
+                    "period": format!("{period}s"),
+                    "timeout": "1s",
+                    "initialDelay": format!("{delay}ms"),
+                    "failureThreshold": failures,
+                    "successThreshold": successes,
+                });
+                match path {
+                    Some(path) => rule["httpGet"] = json!({"port": 8080, "path": path}),
+                    None => rule["tcpSocket"] = json!({"port": 8080}),
+                }
+                rule
+            },
+        )
+    };
+    let rules = (prop::option::of(rule()), prop::option::weighted(0.8, rule()), prop::option::weighted(0.8, rule()));
+    let restart = (0u32..8_000, 1u32..4, 1u32..60, 21u32..90);
+    let modes = prop_oneof![8 => Just("Enforce"), 1 => Just("Observe"), 1 => Just("Paused")];
+    let shared = prop::sample::select(vec!["Hold", "Ignore"]);
+    (rules, restart, modes, shared).prop_map(|((startup, liveness, readiness), restart, mode, shared)| {
+        let (backoff, at_once, deadline, reset) = restart;
+        let mut spec = json!({
+            "selector": {"matchLabels": {"app": "fake"}},
+            "mode": mode,
+            "restart": {
+                "backoff": {"initial": format!("{backoff}ms"), "max": "20s", "resetAfter": format!("{reset}s")},
+                "maxConcurrent": at_once,
+                "deadline": format!("{deadline}s"),
+            },
+            "fleet": {"sharedFailure": shared},
+        });
+        for (name, rule) in [("startup", startup), ("liveness", liveness), ("readiness", readiness)] {
+            let Some(mut rule) = rule else { continue };
+            if name != "readiness" {
+                rule["successThreshold"] = json!(1);
+            }
+            spec[name] = rule;
+        }
+        let spec: ProbePolicySpec = serde_json::from_value(spec).unwrap();
+        spec.parse(1, Phase::Aligned { origin: Time::ZERO }).unwrap()
+    })
+}
