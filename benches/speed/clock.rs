@@ -11,6 +11,13 @@ pub fn mean(mut work: impl FnMut()) -> Duration {
     repeat(WINDOW, &mut work)
 }
 
+/// Calls `work` once; returns how long that took.
+pub fn once(work: impl FnOnce()) -> Duration {
+    let begin = now();
+    work();
+    begin.elapsed()
+}
+
 fn repeat(window: Duration, work: &mut impl FnMut()) -> Duration {
     let begin = now();
     let mut calls = 0;

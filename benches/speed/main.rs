@@ -8,9 +8,13 @@
 
 mod attempts;
 mod clock;
+mod fleet;
 mod lesson;
+mod sweep;
 
 fn main() {
     lesson::print();
     attempts::print();
+    sweep::print();
+    fleet::print();
 }
