@@ -1,17 +1,19 @@
 //! The fake app as real processes on real sockets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set up its processes has failed")]
 
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
-use probe_policy::fake_app::Truth;
 use probe_policy::fake_app::load::{Line, Outcome, RequestLine, Summary, TruthLine};
-use probe_policy::scenario::TrueState;
+use probe_policy::fake_app::{Truth, Write};
+use probe_policy::scenario::{RequestKind, TrueState};
 
 #[test]
 fn a_warm_replica_passes_every_probe_and_serves() {
@@ -71,6 +73,89 @@ fn a_planned_reopening_ends_the_process_once_and_well() {
     let again = App::serve(SOON, 1, start);
     assert_eq!(again.truth().state, TrueState::Starting);
     again.until(TrueState::Healthy);
+}
+
+#[test]
+fn a_stopped_replica_refuses_connections_and_is_back_at_the_same_port() {
+    let app = App::serve(GONE, 0, Timestamp::now());
+    until(|| app.send("/live").is_none());
+    until(|| app.get("/live").is_some_and(|(status, _)| status == 200));
+}
+
+#[test]
+fn a_silent_replica_accepts_and_answers_nothing_until_it_comes_back_by_itself() {
+    let app = App::serve(GONE, 1, Timestamp::now());
+    app.until(TrueState::Silent);
+    let asked = app.send("/live").unwrap();
+    app.until(TrueState::Healthy);
+    assert!(is_silent(asked));
+    assert_eq!(app.get("/live").unwrap().0, 200);
+}
+
+#[test]
+fn each_depth_sees_one_thing_more() {
+    for (replica, depths) in [(0, [200, 200, 200, 503]), (1, [200, 503, 503, 503]), (2, [200, 200, 503, 503])] {
+        let app = App::serve(DEPTHS, replica, in_hours(-1));
+        let asked = ["/shallow", "/ready", "/deep-local", "/deep-all"].map(|path| app.get(path).unwrap().0);
+        assert_eq!(asked, depths, "{replica}");
+    }
+}
+
+#[test]
+fn the_depths_and_the_work_ask_the_stores_where_there_are_any() {
+    let (up, down) = (App::store(FOREVER, in_hours(1)), App::store(DEPTHS, in_hours(-1)));
+    let of = |stores: &App| App::serve_with(FOREVER, 0, in_hours(1), &["--stores", &stores.address]);
+    let statuses = |app: &App| {
+        let posted = ["/write?turn=1&n=2", "/batch"].map(|path| app.ask("POST", path).unwrap().0);
+        (["/deep-shared", "/deep-all"].map(|path| app.get(path).unwrap().0), posted)
+    };
+    assert_eq!(statuses(&of(&up)), ([200, 200], [200, 200]));
+    assert_eq!(up.get("/held").unwrap().1, r#"[{"turn":1,"n":2}]"#);
+    assert_eq!(statuses(&of(&down)), ([200, 503], [200, 503]));
+}
+
+#[test]
+fn writes_that_a_half_down_replica_accepted_are_found_missing_in_the_store() {
+    let stores = App::store(DEPTHS, in_hours(-1));
+    let with = ["--stores", stores.address.as_str()];
+    let [good, half_down] = [0, 2].map(|replica| App::serve_with(DEPTHS, replica, in_hours(-1), &with));
+    let requests =
+        ["--requests", "read=2,write=2,batch=1", "--rotation", "continuous", "--turns", "3", "--turn", "50ms"];
+    let load = Load::run(&[&good.address, &half_down.address], &[&requests[..], &with].concat());
+    let kinds: Vec<_> = load.requests.iter().map(|line| (line.turn, line.n, line.request)).collect();
+    assert_eq!(kinds.iter().filter(|(_, _, kind)| *kind == RequestKind::Write).count(), 6);
+    let failed: Vec<_> = load.requests.iter().filter(|line| line.outcome != Outcome::Served).collect();
+    assert!(failed.iter().all(|line| line.request == RequestKind::Batch) && failed.len() == 3);
+    let on_half_down: BTreeSet<_> = load
+        .requests
+        .iter()
+        .filter(|line| line.request == RequestKind::Write && line.pod.as_ref() == Some(&half_down.address))
+        .map(|line| Write { turn: line.turn, n: line.n })
+        .collect();
+    assert_eq!(on_half_down.len(), 3);
+    assert_eq!(load.summary.lost_writes, Some(on_half_down.into_iter().collect()));
+}
+
+#[test]
+fn replicas_beat_to_the_registry_and_leave_it_on_sigterm() {
+    let registry = App::registry(REGISTERED, Timestamp::now());
+    let with = ["--registry", registry.address.as_str()];
+    let [first, mut second] = [0, 1].map(|replica| App::serve_with(REGISTERED, replica, Timestamp::now(), &with));
+    let listed = || registry.get("/list").unwrap().1.matches("address").count();
+    until(|| listed() == 2);
+    let load = Load::run(&[], &[&["--resolve", "registry", "--rate", "10", "--turns", "1"], &with[..]].concat());
+    for app in [&first, &second] {
+        let to = load.requests.iter().filter(|line| line.pod.as_ref() == Some(&app.address));
+        assert_eq!(to.filter(|line| line.outcome == Outcome::Served).count(), 5);
+    }
+    second.terminate();
+    second.exit();
+    assert_eq!(listed(), 1);
+    drop(first);
+    until(|| listed() == 0);
+    let load =
+        Load::run(&[], &[&["--resolve", "registry,cache=10s", "--rate", "10", "--turns", "1"], &with[..]].concat());
+    assert!(load.requests.iter().all(|line| line.outcome == Outcome::EmptyPool));
 }
 
 #[test]
@@ -197,6 +282,38 @@ reopenings: [{replica: 1, at: 30}]
 faults: [{replica: 0, at: 30, stuck: {}}]
 ";
 
+/// In turns of 100 ms, at the speed of the tests: replica 0 is gone from 30 to 49, replica 1 silent from 30 to 49.
+const GONE: &str = "
+turn: 1s
+turns: 100000
+requestsPerTurn: 1
+replicas: {count: 2, startup: 0}
+faults:
+  - {replica: 0, at: 30, stopped: {for: 20}}
+  - {replica: 1, at: 30, silent: {for: 20}}
+";
+
+/// In hour-long turns: the billing store is down, replica 1 warming, and replica 2 half down.
+const DEPTHS: &str = "
+turn: 1h
+turns: 100
+requestsPerTurn: 1
+replicas: {count: 3, startup: 0}
+faults:
+  - {store: billing, at: 0, down: {for: 99}}
+  - {replica: 1, at: 0, warming: {for: 99}}
+  - {replica: 2, at: 0, halfDown: {for: 99}}
+";
+
+/// In turns of 100 ms, at the speed of the tests: a beat every turn, and entries that live for ten.
+const REGISTERED: &str = "
+turn: 1s
+turns: 100000
+requestsPerTurn: 1
+replicas: {count: 2, startup: 0}
+registry: {beat: 1, timeToLive: 10}
+";
+
 /// A turn of `SOON` by which everything in it has happened on the slowest machine.
 const TOO_LATE: Option<u64> = Some(1_000);
 
@@ -227,6 +344,13 @@ fn signal(child: &Child, name: &str) {
     assert!(Command::new("kill").args([&format!("-{name}"), &child.id().to_string()]).status().unwrap().success());
 }
 
+/// Waits as long as it takes.
+fn until(mut holds: impl FnMut() -> bool) {
+    while !holds() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 fn is_silent(mut stream: TcpStream) -> bool {
     stream.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
     stream.read(&mut [0]).is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
@@ -240,9 +364,26 @@ struct App {
 
 impl App {
     fn serve(text: &str, replica: u32, start: Timestamp) -> Self {
-        let name = format!("{}-{replica}-{}", text.len(), start.as_nanosecond());
-        let mut child = fake_app(&["serve", "--listen", "127.0.0.1:0", "--speed", "10"])
-            .args(["--replica", &replica.to_string(), "--start", &start.to_string(), "--script"])
+        Self::serve_with(text, replica, start, &[])
+    }
+
+    fn serve_with(text: &str, replica: u32, start: Timestamp, options: &[&str]) -> Self {
+        Self::start(text, start, &[&["serve", "--replica", &replica.to_string()], options].concat())
+    }
+
+    fn store(text: &str, start: Timestamp) -> Self {
+        Self::start(text, start, &["store"])
+    }
+
+    fn registry(text: &str, start: Timestamp) -> Self {
+        Self::start(text, start, &["registry"])
+    }
+
+    fn start(text: &str, start: Timestamp, arguments: &[&str]) -> Self {
+        static STARTED: AtomicU32 = AtomicU32::new(0);
+        let name = format!("{}", STARTED.fetch_add(1, Ordering::Relaxed));
+        let mut child = fake_app(arguments)
+            .args(["--listen", "127.0.0.1:0", "--speed", "10", "--start", &start.to_string(), "--script"])
             .arg(script(&name, &text.replace("1h", "10h")))
             .stdout(Stdio::piped())
             .spawn()
@@ -255,15 +396,23 @@ impl App {
 
     /// Sends a request, if the process still listens.
     fn send(&self, path: &str) -> Option<TcpStream> {
+        self.send_by("GET", path)
+    }
+
+    fn send_by(&self, method: &str, path: &str) -> Option<TcpStream> {
         let mut stream = TcpStream::connect(&self.address).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nhost: app\r\nconnection: close\r\n\r\n").ok()?;
+        write!(stream, "{method} {path} HTTP/1.1\r\nhost: app\r\nconnection: close\r\n\r\n").ok()?;
         Some(stream)
     }
 
     /// Status and body, if the process still answers.
     fn get(&self, path: &str) -> Option<(u16, String)> {
+        self.ask("GET", path)
+    }
+
+    fn ask(&self, method: &str, path: &str) -> Option<(u16, String)> {
         let mut text = String::new();
-        self.send(path)?.read_to_string(&mut text).ok()?;
+        self.send_by(method, path)?.read_to_string(&mut text).ok()?;
         let (head, body) = text.split_once("\r\n\r\n")?;
         Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
     }
@@ -320,7 +469,10 @@ struct Load {
 impl Load {
     fn run(endpoints: &[&str], options: &[&str]) -> Self {
         let patient: &[&str] = if options.contains(&"--timeout") { &[] } else { &["--timeout", "1m"] };
-        let mut command = fake_app(&["load", "--endpoints", &endpoints.join(",")]);
+        let mut command = fake_app(&["load"]);
+        if !endpoints.is_empty() {
+            command.args(["--endpoints", &endpoints.join(",")]);
+        }
         let output = command.args(options).args(patient).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Self::parse(output.stdout.lines().map(|line| line.unwrap()))

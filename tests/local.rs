@@ -2,30 +2,107 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot run the program has failed")]
 
 use std::fs;
-use std::io::Read;
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use serde_json::Value;
+
 #[test]
-fn without_probes_nobody_is_restarted_and_requests_fail_on_those_who_start() {
-    let mut program = Program::start(&["lesson", "replicas", "--setting", "no-probes", "--output", "json"]);
-    let (printed, said) = program.output();
-    let rows: serde_json::Value = serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}{said}"));
-    let [model, measured] = ["model", "measured"].map(|figures| rows[0][figures].clone());
-    assert_eq!(model["total_errors"], 1408);
-    assert_eq!((&measured["restarts"], &measured["detection"]), (&0.into(), &serde_json::json!([])));
-    assert!(measured["early_errors"].as_u64().unwrap() > 0, "{measured}");
-    assert!(measured["total_errors"].as_u64() > measured["early_errors"].as_u64(), "{measured}");
-    assert!(measured["truly_serving"].as_f64().unwrap() < 8.0, "{measured}");
+fn without_probes_nobody_is_restarted_and_requests_fail_on_those_who_start_or_are_stuck() {
+    let files = Files::new("no-probes");
+    files.scenario(60, "reopenings: [{replica: 0, at: 5}]\nfaults: [{replica: 1, at: 30, stuck: {}}]");
+    files.policy("");
+    let (figures, said) = files.lab(&["--speed", "10"]).figures();
+    let measured = &figures["measured"];
+    assert_eq!((&measured["restarts"], &figures["model"]["restarts"]), (&0.into(), &0.into()));
+    assert!(measured["early_errors"].as_u64().unwrap() > 0, "{figures}");
+    assert!(measured["total_errors"].as_u64() > measured["early_errors"].as_u64(), "{figures}");
+    assert!(measured["truly_serving"].as_f64().unwrap() < 2.0, "{figures}");
+    assert!(said.contains("r0   is starting") && said.contains("r1   is stuck"), "{said}");
+}
+
+#[test]
+fn a_stuck_replica_is_ended_started_again_and_back_in_the_pool() {
+    let files = Files::new("stuck");
+    files.scenario(100_000, "faults: [{replica: 1, at: 5, stuck: {}}]");
+    files.policy(
+        "liveness: {httpGet: {port: http, path: /live}, period: 2s, failureThreshold: 2}
+  readiness: {httpGet: {port: http, path: /ready}, period: 1s, failureThreshold: 1}",
+    );
+    let mut lab = files.lab(&["--speed", "2"]);
+    let before = lab.processes(2);
+    for told in ["r1   is stuck", "r1   Ejected: ", "r1   RestartDecided: ", "r1   Restarted: ", "r1   Admitted: "] {
+        lab.until_it_says(told);
+    }
+    assert_ne!(lab.processes(2), before);
+    lab.kill("INT");
+    let (figures, said) = lab.figures();
+    assert!(figures["measured"]["restarts"].as_u64().unwrap() >= 1, "{figures}");
+    assert!(said.contains("error: stopped after "), "{said}");
+}
+
+#[test]
+fn a_process_that_somebody_kills_is_started_again_and_was_not_restarted_by_us() {
+    let files = Files::new("killed");
+    files.scenario(100_000, "faults: [{replica: 1, at: 2, dependencyLost: {for: 1}}]");
+    files.policy("readiness: {httpGet: {port: http, path: /ready}, period: 1s, failureThreshold: 1}");
+    let mut lab = files.lab(&["--speed", "2"]);
+    lab.until_it_says("r1   is dependency-lost");
+    signal("KILL", lab.processes(2)[0]);
+    lab.until_it_says("Ejected: the container is not running");
+    lab.until_it_says("Admitted: ");
+    lab.kill("INT");
+    assert_eq!(lab.figures().0["measured"]["restarts"], 0);
+}
+
+#[test]
+fn an_edit_is_in_force_at_once_and_an_invalid_one_never() {
+    let files = Files::new("edits");
+    files.scenario(100_000, "faults: [{replica: 1, at: 2, stuck: {}}]");
+    files.policy("");
+    let mut lab = files.lab(&["--speed", "2"]);
+    lab.until_it_says("r1   is stuck");
+    files.policy("liveness: {httpGet: {port: http, path: /live}, period: 1s, failureThreshold: 0}");
+    let refusal = lab.until_it_says("; the last valid policy stays in force");
+    let place = format!("{}:8:", files.path("policy.yaml").display());
+    assert!(refusal.starts_with(&place) && refusal.contains(": spec.liveness.failureThreshold: "), "{refusal}");
+    files.policy("liveness: {httpGet: {port: http, path: /live}, period: 1s, failureThreshold: 2}");
+    lab.until_it_says("policy.yaml: in force");
+    lab.until_it_says("r1   Restarted: ");
+    lab.kill("TERM");
+    let (figures, _) = lab.figures();
+    assert_eq!(figures["model"], Value::Null);
+}
+
+#[test]
+fn what_no_process_can_play_is_refused_before_anything_is_done() {
+    let files = Files::new("refused");
+    files.scenario(10, "");
+    for (rule, speed, place) in [
+        ("liveness: {httpGet: {port: http, path: /healthz}}", "1", "spec.liveness.httpGet.path: the fake app has no"),
+        (
+            "liveness: {httpGet: {port: http, path: /live}, period: 1s}",
+            "1000",
+            "spec.liveness.period: at speed 1000 it would be",
+        ),
+    ] {
+        files.policy(rule);
+        let mut lab = files.lab(&["--speed", speed]);
+        let (_, said) = lab.output();
+        assert!(said.contains("policy.yaml:8:") && said.contains(place), "{said}");
+        assert_eq!(lab.child.wait().unwrap().code(), Some(2));
+    }
 }
 
 #[test]
 fn a_program_that_is_told_to_stop_says_so_and_leaves_no_process() {
-    for signal in ["INT", "TERM"] {
+    for name in ["INT", "TERM"] {
         let mut program = Program::start(&["lesson", "replicas", "--setting", "plus-startup", "--speed", "1"]);
         let processes = program.processes(8);
-        program.kill(signal);
+        program.kill(name);
         let (_, said) = program.output();
         assert!(said.contains("error: interrupted"), "{said}");
         assert_eq!(program.child.wait().unwrap().code(), Some(1));
@@ -44,40 +121,104 @@ fn a_program_that_is_killed_leaves_no_process() {
     }
 }
 
+/// A policy and a scenario in a folder of their own.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(name: &str) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("local-{name}"));
+        fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Two replicas that start for three turns, and what happens to them.
+    fn scenario(&self, turns: u32, events: &str) {
+        let text =
+            format!("turn: 1s\nturns: {turns}\nrequestsPerTurn: 4\nreplicas: {{count: 2, startup: 3}}\n{events}\n");
+        fs::write(self.path("scenario.yaml"), text).unwrap();
+    }
+
+    /// A policy with this in line 8.
+    fn policy(&self, rules: &str) {
+        let text = format!(
+            "apiVersion: probepolicy.dev/v1alpha1
+kind: ProbePolicy
+metadata: {{name: web}}
+spec:
+  selector: {{matchLabels: {{app: web}}}}
+  mode: Enforce
+  restart: {{backoff: {{initial: 0s}}, gracePeriod: 1s}}
+  {rules}
+"
+        );
+        fs::write(self.path("policy.yaml"), text).unwrap();
+    }
+
+    fn lab(&self, options: &[&str]) -> Program {
+        let files = ["policy.yaml", "scenario.yaml"].map(|name| self.path(name).display().to_string());
+        let arguments = [&["lab", &files[0], &files[1], "--output", "json"], options].concat();
+        Program::start(&arguments)
+    }
+}
+
 /// The program, while it runs.
 struct Program {
     child: Child,
+    stderr: BufReader<ChildStderr>,
+    said: String,
 }
 
 impl Program {
     fn start(arguments: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_probe-policy"));
-        let child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        Self { child }
+        let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        Self { child, stderr, said: String::new() }
     }
 
     /// The processes it has started, once there are so many.
-    fn processes(&mut self, number: usize) -> Vec<u32> {
+    fn processes(&self, number: usize) -> Vec<u32> {
         let mut found = Vec::new();
         until(|| {
-            assert!(self.child.try_wait().unwrap().is_none(), "it has ended: {:?}", self.output());
+            assert!(lives(self.child.id()), "it has ended");
             found = children_of(self.child.id());
-            found.len() >= number
+            found.len() == number
         });
         found
     }
 
-    fn kill(&self, signal: &str) {
-        let kill = Command::new("kill").args([&format!("-{signal}"), &self.child.id().to_string()]).status();
-        assert!(kill.unwrap().success());
+    /// The next line on standard error with this in it.
+    fn until_it_says(&mut self, text: &str) -> String {
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.stderr.read_line(&mut line).unwrap(), 0, "no {text:?} in:\n{}", self.said);
+            self.said += &line;
+            if line.contains(text) {
+                return line.trim_end().to_owned();
+            }
+        }
+    }
+
+    fn kill(&self, name: &str) {
+        signal(name, self.child.id());
     }
 
     /// What it writes until it ends: to standard output, and to standard error.
     fn output(&mut self) -> (String, String) {
-        let (mut printed, mut said) = (String::new(), String::new());
+        let mut printed = String::new();
+        self.stderr.read_to_string(&mut self.said).unwrap();
         self.child.stdout.take().unwrap().read_to_string(&mut printed).unwrap();
-        self.child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-        (printed, said)
+        (printed, self.said.clone())
+    }
+
+    /// The figures that it prints at the end, and what it said meanwhile.
+    fn figures(&mut self) -> (Value, String) {
+        let (printed, said) = self.output();
+        (serde_json::from_str(&printed).unwrap_or_else(|_| panic!("{printed}{said}")), said)
     }
 }
 
@@ -95,10 +236,15 @@ fn until(mut holds: impl FnMut() -> bool) {
     }
 }
 
+fn signal(name: &str, pid: u32) {
+    assert!(Command::new("kill").args([&format!("-{name}"), &pid.to_string()]).status().unwrap().success());
+}
+
 fn children_of(parent: u32) -> Vec<u32> {
     let processes =
         fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
-    processes.filter(|pid| status(*pid).is_some_and(|(_, of)| of == parent)).collect()
+    let is_child = |pid: &u32| status(*pid).is_some_and(|(state, of)| of == parent && state != 'Z');
+    processes.filter(is_child).collect()
 }
 
 /// Whether a process is there; one that only waits for its parent to look is not.

@@ -103,6 +103,25 @@ fn the_page_on_scenarios_names_every_field() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
+#[test]
+fn the_page_on_the_fake_app_names_every_option() {
+    let page = read("docs/fake-app.md");
+    let is_part_of_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    let names = |text: &str| -> BTreeSet<String> {
+        let words = text.split(|c| !is_part_of_a_name(c)).map(|word| word.trim_end_matches('-'));
+        words.filter(|word| word.starts_with("--") || word.starts_with("FAKE_APP_")).map(str::to_owned).collect()
+    };
+    let documented = names(&page);
+    for command in ["serve", "store", "registry", "load"] {
+        let help = Command::new(env!("CARGO_BIN_EXE_fake-app")).args([command, "--help"]).output().unwrap().stdout;
+        let offered = names(&String::from_utf8(help).unwrap());
+        assert!(offered.len() > 8, "{command}: {offered:?}");
+        let missing: Vec<_> =
+            offered.into_iter().filter(|name| name != "--help" && !documented.contains(name)).collect();
+        assert_eq!(missing, Vec::<String>::new(), "{command}");
+    }
+}
+
 /// Everything with kubectl, in the order of README.md: the walk-through, the end, and the install in one namespace.
 #[test]
 #[ignore = "needs a cluster"]

@@ -1,14 +1,26 @@
 //! The scenario clock: the wall clock, counted from an instant on which all processes agree without talking.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
 use crate::engine::Time;
 
+/// The longest sleep between two looks at the wall clock, which may be stepped meanwhile.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// The wall clock.
 pub(super) fn now() -> Timestamp {
     Timestamp::now()
+}
+
+/// Returns when that instant has come.
+pub(super) async fn until(instant: Timestamp) {
+    let left = || Duration::try_from(instant.duration_since(now())).ok().filter(|left| !left.is_zero());
+    while let Some(left) = left() {
+        tokio::time::sleep(left.min(LOOK)).await;
+    }
 }
 
 /// Where t = 0 of the scenario lies on the wall clock.

@@ -6,12 +6,17 @@
 
 mod clock;
 mod command;
+mod http;
 mod leash;
 pub mod load;
+mod presence;
+mod registry;
 mod script;
 mod serve;
+mod store;
 
 pub use clock::Start;
 pub use command::{Command, Failure};
-pub use script::{Script, Truth};
-pub use serve::serve;
+pub use script::{Script, Timing, Truth};
+pub use serve::{Surroundings, serve};
+pub use store::Write;

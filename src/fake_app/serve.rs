@@ -1,72 +1,76 @@
 //! One replica: answers as its true state would have it.
 
-use std::future::{Future, pending};
+use std::future::pending;
+use std::io;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
-use axum::Router;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
-use k8s_openapi::jiff::Timestamp;
+use axum::routing::{get, post};
+use axum::{Json, Router};
 use tokio::net::TcpListener;
 use tokio::signal::unix::Signal;
+use tokio_util::sync::CancellationToken;
 
-use super::clock;
+use super::clock::{self, until};
+use super::presence::listen_while_there;
+use super::registry::{Beat, Directory};
 use super::script::{Script, Truth};
-use crate::scenario::{Condition, Endpoint, Stores, TrueState};
+use super::store::{Shared, Write};
+use crate::scenario::{Condition, Endpoint, Store, Stores, TrueState};
 
 /// What a process may still answer after it was asked to end.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// The longest sleep between two looks at the wall clock, which may be stepped meanwhile.
-const LOOK: Duration = Duration::from_millis(500);
+/// What a replica has around it.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// The host's name, in a cluster the pod's.
+    pub host: Option<String>,
+    /// Where the shared stores are; without them the script says what they would.
+    pub stores: Option<String>,
+    /// Where the registry is that it beats to.
+    pub registry: Option<String>,
+}
 
 /// Plays the script on a socket until the script reopens the replica, or SIGTERM ends the process. A stuck process
-/// accepts connections, answers nothing but `/truth`, and ignores SIGTERM.
+/// accepts connections, answers nothing but `/truth`, and ignores SIGTERM. While the script has the process stopped,
+/// connections are refused.
 ///
 /// `terminate` is SIGTERM as it arrives; whoever listens for it does so before the process can be found.
-pub async fn serve(
-    script: Script,
-    host: Option<String>,
-    listener: TcpListener,
-    mut terminate: Signal,
-) -> std::io::Result<()> {
-    let app = Arc::new(App { script, host });
-    let end = {
-        let app = app.clone();
-        async move {
-            let asked = async {
-                while terminate.recv().await.is_some() {
-                    if app.condition().state() != TrueState::Stuck {
-                        return;
-                    }
-                }
-                pending().await
-            };
-            tokio::select! {
-                () = asked => {}
-                () = reopening(&app.script) => {}
-            }
+pub async fn serve(script: Script, around: Surroundings, listener: TcpListener, terminate: Signal) -> io::Result<()> {
+    let address = listener.local_addr()?;
+    let app = Arc::new(App { script, host: around.host, stores: around.stores.map(Shared) });
+    let registered = around.registry.map(|registry| {
+        let name = app.host.clone().unwrap_or_else(|| address.to_string());
+        (Directory(registry), Beat { name, port: address.port() })
+    });
+    let closing = CancellationToken::new();
+    let mut listening = pin!(listen_while_there(&app.script, routes(app.clone()), listener, &closing));
+    tokio::select! {
+        ended = &mut listening => return ended,
+        () = asked_to_end(&app, terminate) => {}
+        () = reopening(&app.script) => {}
+        () = beat(&app.script, registered.clone()) => {}
+    }
+    closing.cancel();
+    let leaving = async {
+        if let Some((directory, beat)) = &registered {
+            directory.leave(&beat.name).await;
         }
     };
-    let (ending, ended) = tokio::sync::oneshot::channel();
-    let server = axum::serve(listener, routes(app)).with_graceful_shutdown(async move {
-        end.await;
-        let _ = ending.send(());
-    });
-    tokio::select! {
-        result = async { server.await } => result,
-        () = drained(ended) => Ok(()),
-    }
+    let end = async { tokio::join!(listening, leaving).0 };
+    tokio::time::timeout(DRAIN, end).await.unwrap_or(Ok(()))
 }
 
 /// The replica as the handlers see it.
 struct App {
     script: Script,
     host: Option<String>,
+    stores: Option<Shared>,
 }
 
 impl App {
@@ -74,35 +78,72 @@ impl App {
         self.script.condition(clock::now())
     }
 
-    fn stores(&self) -> Stores {
-        self.script.stores(clock::now())
-    }
-
     fn truth(&self) -> Truth {
         self.script.truth(clock::now(), self.host.clone())
+    }
+
+    /// The stores as they have to be known for an endpoint's answer.
+    async fn stores(&self, endpoint: Endpoint) -> Stores {
+        let Some(shared) = &self.stores else { return self.script.stores(clock::now()) };
+        let mut stores = Stores::UP;
+        for store in Store::ALL {
+            // Only an endpoint that would answer otherwise without the store looks at it.
+            let matters = !endpoint.says_yes(Condition::HEALTHY, Stores::without(store));
+            if matters && !shared.is_up(store).await {
+                stores = stores | Stores::without(store);
+            }
+        }
+        stores
     }
 }
 
 fn routes(app: Arc<App>) -> Router {
-    Router::new()
-        .route("/started", get(|app| probe(app, Endpoint::Started)))
-        .route("/live", get(|app| probe(app, Endpoint::Live)))
-        .route("/ready", get(|app| probe(app, Endpoint::Ready)))
+    let probes = Endpoint::WITH_PATH.into_iter().filter(|endpoint| *endpoint != Endpoint::Request);
+    let router = probes.fold(Router::new(), |router, endpoint| {
+        let path = endpoint.path().unwrap_or_default();
+        router.route(path, get(move |app| probe(app, endpoint)))
+    });
+    router
         .route("/request", get(request))
+        .route("/read", get(request))
+        .route("/write", post(write))
+        .route("/batch", post(batch))
         .route("/truth", get(truth))
         .with_state(app)
 }
 
 async fn probe(State(app): State<Arc<App>>, endpoint: Endpoint) -> Response {
     let condition = awake(&app).await;
-    (status(endpoint, condition, app.stores()), format!("{}\n", condition.state())).into_response()
+    let status = yes_if(endpoint.says_yes(condition, app.stores(endpoint).await));
+    (status, format!("{}\n", condition.state())).into_response()
 }
 
-/// The work itself.
+/// The work itself, plain or a read.
 async fn request(State(app): State<Arc<App>>) -> Response {
     let condition = awake(&app).await;
-    let truth = Truth { state: condition.state(), ..app.truth() };
-    (status(Endpoint::Request, condition, app.stores()), Json(truth)).into_response()
+    answer(&app, condition, condition.can_read())
+}
+
+/// A write goes on to the store. A half-down replica accepts it all the same, and loses it.
+async fn write(State(app): State<Arc<App>>, Query(write): Query<Write>) -> Response {
+    let condition = awake(&app).await;
+    let done = condition.can_read()
+        && (condition.is(TrueState::HalfDown)
+            || match &app.stores {
+                Some(stores) => stores.write(write).await,
+                None => app.script.stores(clock::now()).up(Store::State),
+            });
+    answer(&app, condition, done)
+}
+
+/// A batch job needs the billing store, and any process that answers.
+async fn batch(State(app): State<Arc<App>>) -> Response {
+    let condition = awake(&app).await;
+    let done = match &app.stores {
+        Some(stores) => stores.is_up(Store::Billing).await,
+        None => app.script.stores(clock::now()).up(Store::Billing),
+    };
+    answer(&app, condition, done)
 }
 
 /// For measuring only.
@@ -116,24 +157,51 @@ async fn awake(app: &App) -> Condition {
     if condition.is_up() || condition.state() == TrueState::Starting { condition } else { pending().await }
 }
 
-fn status(endpoint: Endpoint, condition: Condition, stores: Stores) -> StatusCode {
-    if endpoint.says_yes(condition, stores) { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+fn answer(app: &App, condition: Condition, done: bool) -> Response {
+    (yes_if(done), Json(Truth { state: condition.state(), ..app.truth() })).into_response()
+}
+
+fn yes_if(yes: bool) -> StatusCode {
+    if yes { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }
+}
+
+/// Ends when the process heeds SIGTERM.
+async fn asked_to_end(app: &App, mut terminate: Signal) {
+    while terminate.recv().await.is_some() {
+        if app.condition().state() != TrueState::Stuck {
+            return;
+        }
+    }
+    pending().await
 }
 
 /// Ends when the script reopens the replica.
 async fn reopening(script: &Script) {
-    let Some(end) = script.ends_at() else { return pending().await };
-    while let Some(left) = time_left(end) {
-        tokio::time::sleep(left.min(LOOK)).await;
+    match script.ends_at() {
+        Some(end) => until(end).await,
+        None => pending().await,
     }
 }
 
-fn time_left(end: Timestamp) -> Option<Duration> {
-    Duration::try_from(end.duration_since(clock::now())).ok().filter(|left| !left.is_zero())
-}
-
-/// Ends when the time to drain is over.
-async fn drained(ended: impl Future) {
-    ended.await;
-    tokio::time::sleep(DRAIN).await;
+/// Beats to the registry, if there is one, as the script has it. Never ends.
+async fn beat(script: &Script, registered: Option<(Directory, Beat)>) {
+    let Some((directory, replica)) = registered else { return pending().await };
+    let mut now = clock::now();
+    loop {
+        let (beat, leave) = (script.next_beat(now), script.next_leave(now));
+        let Some(next) = beat.into_iter().chain(leave).min() else { return pending().await };
+        until(next).await;
+        now = next;
+        let (directory, replica) = (directory.clone(), replica.clone());
+        let (beats, leaves) = (beat == Some(next) && script.beats(next), leave == Some(next));
+        // On its own, so that a slow registry delays no further beat.
+        tokio::spawn(async move {
+            if beats {
+                directory.beat(&replica).await;
+            }
+            if leaves {
+                directory.leave(&replica.name).await;
+            }
+        });
+    }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::LocalError;
 use super::process::{Process, Role};
@@ -51,13 +53,29 @@ pub(super) struct Keeper {
     pub news: UnboundedSender<News>,
 }
 
+/// How a replica begins.
+pub(super) enum First {
+    /// Its process listens before t = 0.
+    Warm(Box<Process>),
+    /// It joins later.
+    Joins(Instant),
+}
+
 impl Keeper {
-    /// Keeps the replica, whose first process listens already.
+    /// Keeps the replica.
     ///
     /// # Errors
     /// If a process cannot be started, or fails. One that is killed has not failed: somebody wanted to see it go.
-    pub async fn keep(mut self, mut process: Process) -> Result<(), LocalError> {
+    pub async fn keep(mut self, first: First) -> Result<(), LocalError> {
         let mut incarnation = FIRST;
+        let mut process = match first {
+            First::Warm(process) => *process,
+            First::Joins(at) => tokio::select! {
+                () = tokio::time::sleep_until(at) => self.open().await?,
+                // Nobody orders anything from a process that is not there.
+                _ = self.orders.recv() => return Ok(()),
+            },
+        };
         loop {
             process.begin(self.start).await;
             tokio::select! {
@@ -73,10 +91,15 @@ impl Keeper {
                 }
             }
             self.tell(Change::Ended);
-            process = Process::start(&self.role).await?;
+            process = self.open().await?;
             incarnation.0 += 1;
-            self.tell(Change::Listens(process.address()));
         }
+    }
+
+    async fn open(&mut self) -> Result<Process, LocalError> {
+        let process = Process::start(&self.role).await?;
+        self.tell(Change::Listens(process.address()));
+        Ok(process)
     }
 
     /// Waits for a restart of this very process, and says what it gets to end; `None` when nobody orders any more.
@@ -92,6 +115,23 @@ impl Keeper {
     fn tell(&self, change: Change) {
         // Whoever listened may have gone; then this is about to be dropped.
         let _ = self.news.send(News { replica: self.replica, change });
+    }
+}
+
+/// Keeps a process that others use until that is `done`.
+///
+/// # Errors
+/// If it ends before.
+pub(super) async fn attend(
+    mut process: Process,
+    name: String,
+    start: Timestamp,
+    done: CancellationToken,
+) -> Result<(), LocalError> {
+    process.begin(start).await;
+    tokio::select! {
+        status = process.ended() => Err(LocalError::Failed { name, status: status? }),
+        () = done.cancelled() => process.end(Duration::ZERO).await,
     }
 }
 

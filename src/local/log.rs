@@ -1,5 +1,7 @@
 //! What the load's lines say, turn by turn.
 
+use super::replica::number;
+use crate::fake_app::Write;
 use crate::fake_app::load::{Outcome, RequestLine, TruthLine};
 use crate::model::Traffic;
 use crate::scenario::{RequestKind, TrueState};
@@ -8,6 +10,25 @@ use crate::scenario::{RequestKind, TrueState};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     turns: Vec<Turn>,
+    sent: Vec<Sent>,
+}
+
+/// A request that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// In which turn, counted from 0.
+    pub turn: u32,
+    /// To which replica; none if it found nobody.
+    pub to: Option<usize>,
+}
+
+/// What it means that a read found nobody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rejected {
+    /// Somebody could have read.
+    InVain,
+    /// Nobody could.
+    Rightly,
 }
 
 /// What became of a turn.
@@ -22,11 +43,19 @@ pub struct Turn {
 }
 
 impl Log {
-    /// Takes note of a request.
-    pub(super) fn request(&mut self, line: &RequestLine) -> Traffic {
-        let traffic = traffic(line);
+    /// Takes note of a request; `rejected` says what it means that it found nobody.
+    pub(super) fn request(&mut self, line: &RequestLine, rejected: Rejected) -> Traffic {
+        let traffic = traffic(line, rejected);
         self.turn(line.turn).traffic.add(&traffic);
+        self.sent.push(Sent { turn: line.turn, to: line.pod.as_deref().and_then(number) });
         traffic
+    }
+
+    /// Takes note of writes that were accepted and are not there.
+    pub(super) fn lost(&mut self, writes: &[Write]) {
+        for write in writes {
+            self.turn(write.turn).traffic.kinds[RequestKind::Write].lost_silently += 1;
+        }
     }
 
     /// Takes note of how a turn was in its middle.
@@ -34,6 +63,11 @@ impl Log {
         let turn = self.turn(line.turn);
         turn.healthy = line.healthy;
         turn.out_of_pool = line.states.len() - line.pool;
+    }
+
+    /// Every request, in the order in which they were answered.
+    pub fn sent(&self) -> &[Sent] {
+        &self.sent
     }
 
     /// The first `turns` turns, fewer if the log ends before.
@@ -50,11 +84,14 @@ impl Log {
     }
 }
 
-fn traffic(line: &RequestLine) -> Traffic {
+fn traffic(line: &RequestLine, rejected: Rejected) -> Traffic {
     let mut traffic = Traffic::default();
-    let tally = &mut traffic.kinds[RequestKind::Plain];
+    let tally = &mut traffic.kinds[line.request];
     tally.sent = 1;
     tally.dropped = u64::from(line.outcome != Outcome::Served);
+    let in_vain =
+        line.request == RequestKind::Read && line.outcome == Outcome::EmptyPool && rejected == Rejected::InVain;
+    traffic.vain_rejections = u64::from(in_vain);
     traffic.early_errors = u64::from(line.state == Some(TrueState::Starting));
     traffic
 }

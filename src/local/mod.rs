@@ -12,6 +12,7 @@
 //! what a replica really was by the scenario.
 
 mod error;
+mod experiment;
 mod keeper;
 mod log;
 mod policy;
@@ -21,7 +22,8 @@ mod run;
 mod world;
 
 pub use error::LocalError;
-pub use log::{Log, Turn};
+pub use experiment::Experiment;
+pub use log::{Log, Sent, Turn};
 pub use policy::PacedPolicy;
 pub use process::Program;
-pub use run::{Experiment, Restart, Run, run};
+pub use run::{Restart, Run, run};

@@ -22,7 +22,7 @@ pub(super) struct Replica {
     number: u32,
     orders: UnboundedSender<Order>,
     /// Where its process listens; of one that is gone, where it listened.
-    pub address: SocketAddr,
+    pub address: Option<SocketAddr>,
     /// Which process it is.
     pub incarnation: Incarnation,
     /// When that was opened, in the scenario's time.
@@ -36,6 +36,8 @@ pub(super) struct Replica {
 /// What a replica's process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Process {
+    /// The replica has not joined yet.
+    Absent,
     /// It listens.
     Runs {
         /// Since when.
@@ -53,12 +55,30 @@ impl Replica {
         Self {
             number: u32::try_from(number).unwrap_or(u32::MAX),
             orders,
-            address,
+            address: Some(address),
             incarnation: FIRST,
             opening: Opening::Warm,
             process: Process::Runs { since: Time::ZERO },
             gate: Gate::Open,
         }
+    }
+
+    /// A replica that joins later.
+    pub fn absent(number: usize, orders: UnboundedSender<Order>) -> Self {
+        Self {
+            number: u32::try_from(number).unwrap_or(u32::MAX),
+            orders,
+            address: None,
+            incarnation: Incarnation(FIRST.0 - 1),
+            opening: Opening::Warm,
+            process: Process::Absent,
+            gate: Gate::Closed,
+        }
+    }
+
+    /// Whether it has joined.
+    pub fn is_there(&self) -> bool {
+        self.process != Process::Absent
     }
 
     /// Whether this very process runs.
@@ -75,7 +95,7 @@ impl Replica {
 
     /// Its next process listens.
     pub fn opened(&mut self, address: SocketAddr, now: Time, opening: Opening) {
-        self.address = address;
+        self.address = Some(address);
         self.incarnation.0 += 1;
         self.opening = opening;
         self.process = Process::Runs { since: now };
@@ -84,14 +104,14 @@ impl Replica {
     /// Whether requests go to it. One that was told to end gets none; one that is gone unbidden does until its gate is
     /// closed.
     pub fn is_in_pool(&self) -> bool {
-        self.gate == Gate::Open && self.process != Process::Ends
+        self.gate == Gate::Open && self.is_there() && self.process != Process::Ends
     }
 
     /// The replica as it is.
     pub fn observation(&self, policy: &Policy, remembered: Option<Remembered>) -> Observation {
         let state = match self.process {
             Process::Runs { since } => ContainerState::Running { since },
-            Process::Ends | Process::Gone => ContainerState::Down,
+            Process::Absent | Process::Ends | Process::Gone => ContainerState::Down,
         };
         let target = Target::Container(Container { incarnation: self.incarnation, state, remembered });
         let mut targets = PerRule::default();
@@ -121,6 +141,11 @@ impl Replica {
 /// The name of a replica, and of its processes.
 pub(super) fn name(replica: usize) -> String {
     format!("r{replica}")
+}
+
+/// The replica of that name.
+pub(super) fn number(name: &str) -> Option<usize> {
+    name.strip_prefix('r')?.parse().ok()
 }
 
 /// As in the model: without a readiness rule everybody is in the pool all the time.

@@ -1,37 +1,24 @@
 //! One run: everybody is there before t = 0, then the turns pass.
 
 use std::io;
-use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::jiff::Timestamp;
-use tokio::sync::mpsc::{self, UnboundedReceiver};
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::keeper::Keeper;
+use super::experiment::Addresses;
+use super::keeper::{First, Keeper, News, attend};
 use super::process::{Process, Program, Role};
-use super::replica::{Replica, name};
+use super::replica::Replica;
 use super::world::{Senses, World};
-use super::{LocalError, Log, PacedPolicy};
+use super::{Experiment, LocalError, Log, PacedPolicy};
 use crate::engine::{Span, Time};
-use crate::fake_app::load::{self, Connections, Load, Plan, Rate, Route, Source};
+use crate::fake_app::load::{self, Source};
 use crate::model::Observer;
 use crate::runtime::{Clock, timestamp};
-use crate::scenario::{Opening, Scenario, Speed};
-
-/// What is run.
-#[derive(Clone, Debug)]
-pub struct Experiment {
-    /// The scenario, as it is written.
-    pub scenario: Scenario,
-    /// Its text, for the fake app.
-    pub script: String,
-    /// The policy that is in force from the beginning.
-    pub policy: PacedPolicy,
-    /// How fast everything runs.
-    pub speed: Speed,
-}
+use crate::scenario::{Opening, Scenario};
 
 /// What was measured.
 #[derive(Clone, Debug)]
@@ -63,8 +50,6 @@ pub struct Restart {
 const LEAD: Span = Span::from_millis(200);
 /// Processes that are started at once.
 const STARTED_AT_ONCE: usize = 8;
-/// How long a request may take. No speed shortens it.
-const TIMEOUT: Span = Span::from_secs(1);
 
 /// Runs an experiment. Each of `edits` is a policy that is in force from then on. Told to stop, it ends early, with
 /// what was measured so far. No process is left when this returns.
@@ -81,64 +66,93 @@ pub async fn run(
     observer: &mut dyn Observer,
     stop: &CancellationToken,
 ) -> Result<Run, LocalError> {
-    let scenario = experiment.scenario.clone().at_speed(experiment.speed);
-    let roles = experiment.roles(program);
-    let processes = stream::iter(&roles).map(Process::start).buffered(STARTED_AT_ONCE).try_collect::<Vec<_>>().await?;
-
-    let clock = Clock::start();
-    let start = clock.now() + LEAD;
-    let (tell_news, news) = mpsc::unbounded_channel();
     let mut keepers = JoinSet::new();
-    let mut replicas = Vec::new();
-    for (replica, (role, process)) in roles.into_iter().zip(processes).enumerate() {
-        let (orders, ordered) = mpsc::unbounded_channel();
-        replicas.push(Replica::warm(replica, process.address(), orders));
-        let news = tell_news.clone();
-        let keeper = Keeper { replica, role, start: timestamp(start), orders: ordered, news };
-        keepers.spawn(keeper.keep(process));
-    }
-
-    let world = World::new(scenario, experiment.policy.clone(), replicas, clock, start);
-    let (tell_line, lines) = mpsc::unbounded_channel();
-    let pool = Source::Followed(world.pool());
-    let (load, told) = (experiment.load(timestamp(start)), stop.child_token());
-    let _ended_with_this = told.clone().drop_guard();
-    let load = tokio::spawn(async move {
-        load::run(load, pool, &told, move |line| tell_line.send(line.clone()).map_err(io::Error::other)).await
-    });
-    let senses = Senses { news, edits, lines, keepers: &mut keepers, load };
-    let run = world.run(senses, observer, stop).await;
+    let done = CancellationToken::new();
+    let run = {
+        let _done_with_this = done.clone().drop_guard();
+        run_with(experiment, program, edits, observer, stop, &mut keepers, &done).await
+    };
+    // Whom nobody can order any more ends its process.
     while keepers.join_next().await.is_some() {}
     run
 }
 
-impl Experiment {
-    /// What the processes are, in the order of the replicas.
-    fn roles(&self, program: &Program) -> Vec<Role> {
-        let script: Arc<str> = self.script.as_str().into();
-        let role = |replica: usize| Role {
-            program: program.clone(),
-            name: name(replica),
-            arguments: vec![
-                "serve".to_owned(),
-                "--script=-".to_owned(),
-                "--listen=127.0.0.1:0".to_owned(),
-                format!("--replica={replica}"),
-                format!("--speed={}", self.speed),
-            ],
-            script: script.clone(),
-        };
-        (0..self.scenario.replicas()).map(role).collect()
+async fn run_with(
+    experiment: &Experiment,
+    program: &Program,
+    edits: UnboundedReceiver<PacedPolicy>,
+    observer: &mut dyn Observer,
+    stop: &CancellationToken,
+    keepers: &mut JoinSet<Result<(), LocalError>>,
+    done: &CancellationToken,
+) -> Result<Run, LocalError> {
+    let scenario = experiment.scenario.clone().at_speed(experiment.speed);
+    let stores = Attendant::start(experiment.stores(program)).await?;
+    let registry = Attendant::start(experiment.registry(program)).await?;
+    let address = |attendant: &Option<Attendant>| attendant.as_ref().map(Attendant::address);
+    let addresses = Addresses { stores: address(&stores), registry: address(&registry) };
+    let roles = experiment.replicas(program, &addresses);
+    let is_there = |replica: &usize| scenario.joins(*replica).is_none();
+    let starting = stream::iter((0..roles.len()).filter(is_there)).map(|replica| Process::start(&roles[replica]));
+    let processes: Vec<_> = starting.buffered(STARTED_AT_ONCE).try_collect().await?;
+
+    let clock = Clock::start();
+    let start = clock.now() + LEAD;
+    for Attendant { process, role } in stores.into_iter().chain(registry) {
+        keepers.spawn(attend(process, role.name, timestamp(start), done.clone()));
+    }
+    let (tell_news, news) = mpsc::unbounded_channel();
+    let mut processes = processes.into_iter();
+    let mut replicas = Vec::new();
+    for (number, role) in roles.into_iter().enumerate() {
+        let joins = scenario.joins(number).map(|joins| clock.instant(start + joins.since(Time::ZERO)));
+        let first = joins.map(First::Joins).or_else(|| processes.next().map(|process| First::Warm(Box::new(process))));
+        let Some(first) = first else { continue };
+        replicas.push(keep(number, role, first, timestamp(start), tell_news.clone(), keepers));
     }
 
-    fn load(&self, start: Timestamp) -> Load {
-        let turn = self.scenario.turn();
-        let rate = Rate { requests: self.scenario.requests(self.scenario.requests_from()).plain, each: turn };
-        Load {
-            plan: Plan { start: Some(start), turn, turns: self.scenario.turns(), rate, speed: self.speed },
-            route: Route::Endpoints,
-            connections: Connections::OnePerRequest,
-            timeout: TIMEOUT.into(),
-        }
+    let world = World::new(scenario, experiment.policy.clone(), replicas, clock, start);
+    let (tell_line, lines) = mpsc::unbounded_channel();
+    let (load, pool) = (experiment.load(timestamp(start), addresses), Source::Followed(world.pool()));
+    let told = stop.child_token();
+    let _ended_with_this = told.clone().drop_guard();
+    let load = tokio::spawn(async move {
+        load::run(load, pool, &told, move |line| tell_line.send(line.clone()).map_err(io::Error::other)).await
+    });
+    world.run(Senses { news, edits, lines, keepers, load }, observer, stop).await
+}
+
+/// A process that others use.
+struct Attendant {
+    role: Role,
+    process: Process,
+}
+
+impl Attendant {
+    async fn start(role: Option<Role>) -> Result<Option<Self>, LocalError> {
+        let Some(role) = role else { return Ok(None) };
+        let process = Process::start(&role).await?;
+        Ok(Some(Self { role, process }))
     }
+
+    fn address(&self) -> String {
+        self.process.address().to_string()
+    }
+}
+
+fn keep(
+    replica: usize,
+    role: Role,
+    first: First,
+    start: Timestamp,
+    news: UnboundedSender<News>,
+    keepers: &mut JoinSet<Result<(), LocalError>>,
+) -> Replica {
+    let (orders, ordered) = mpsc::unbounded_channel();
+    let held = match &first {
+        First::Warm(process) => Replica::warm(replica, process.address(), orders),
+        First::Joins(_) => Replica::absent(replica, orders),
+    };
+    keepers.spawn(Keeper { replica, role, start, orders: ordered, news }.keep(first));
+    held
 }

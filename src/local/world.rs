@@ -8,6 +8,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::keeper::{Change, News};
+use super::log::Rejected;
 use super::replica::{OWNER, POLICY, Process, Replica, has_gates, name};
 use super::run::{Restart, Run};
 use super::{LocalError, Log, PacedPolicy};
@@ -117,6 +118,7 @@ impl World {
         if stopped.is_none() && summary.unsent > 0 {
             return Err(LocalError::Unsent { unsent: summary.unsent });
         }
+        self.log.lost(summary.lost_writes.as_deref().unwrap_or_default());
         Ok(self.end(stopped))
     }
 
@@ -131,9 +133,7 @@ impl World {
     }
 
     fn introduce(&mut self) {
-        let desired = u32::try_from(self.replicas.len()).unwrap_or(u32::MAX);
-        let seen = Owner { kind: OwnerKind::Recreates, desired, first: 0 };
-        self.tell(Input::OwnerSeen { owner: OWNER, seen });
+        self.show_owner();
         self.tell_policy();
         let rules = PerRule { startup: true, liveness: true, readiness: true };
         self.tell(Input::PassedBefore { policy: POLICY, rules });
@@ -141,6 +141,13 @@ impl World {
             self.show(replica, Some(Remembered { started: true }));
         }
         self.tell(Input::Synced);
+    }
+
+    /// The owner wants as many replicas as have joined.
+    fn show_owner(&mut self) {
+        let there = self.replicas.iter().filter(|replica| replica.is_there()).count();
+        let seen = Owner { kind: OwnerKind::Recreates, desired: u32::try_from(there).unwrap_or(u32::MAX), first: 0 };
+        self.tell(Input::OwnerSeen { owner: OWNER, seen });
     }
 
     fn put_in_force(&mut self, policy: PacedPolicy) {
@@ -175,8 +182,15 @@ impl World {
                 replica.process = Process::Gone;
             }
             Change::Listens(address) => {
+                let joins = !replica.is_there();
                 replica.opened(address, now, opening);
                 observer.opened(moment, index, opening);
+                if joins {
+                    if !has_gates(&self.policy.policy) {
+                        replica.gate = Gate::Open;
+                    }
+                    self.show_owner();
+                }
             }
         }
         self.pool_changed = true;
@@ -195,7 +209,10 @@ impl World {
     fn note(&mut self, line: &Line, observer: &mut dyn Observer) {
         match line {
             Line::Request(request) => {
-                let traffic = self.log.request(request);
+                let at = Time::ZERO + Span::from_nanos((request.at_ms * 1e6) as u64);
+                let can_read = (0..self.replicas.len()).any(|replica| self.condition(replica, at).can_read());
+                let rejected = if can_read { Rejected::InVain } else { Rejected::Rightly };
+                let traffic = self.log.request(request, rejected);
                 self.untold.add(&traffic);
             }
             Line::Truth(truth) => {
@@ -212,7 +229,12 @@ impl World {
     }
 
     fn member(&self, replica: usize, now: Time) -> Member {
-        let standing = if self.replicas[replica].is_in_pool() { Standing::In } else { Standing::Out };
+        let held = &self.replicas[replica];
+        let standing = match (held.is_there(), held.is_in_pool()) {
+            (false, _) => Standing::Absent,
+            (true, false) => Standing::Out,
+            (true, true) => Standing::In,
+        };
         Member { condition: self.condition(replica, now), standing }
     }
 
@@ -220,7 +242,10 @@ impl World {
     fn condition(&self, replica: usize, now: Time) -> Condition {
         let Some(held) = self.replicas.get(replica) else { return Condition::HEALTHY };
         let condition = self.scenario.condition(replica, held.opening, now);
-        if held.process == Process::Gone { condition.with(TrueState::Stopped) } else { condition }
+        match held.process {
+            Process::Absent | Process::Gone => condition.with(TrueState::Stopped),
+            Process::Runs { .. } | Process::Ends => condition,
+        }
     }
 
     /// Polls the engine until it has nothing more to do.
@@ -243,12 +268,11 @@ impl World {
     }
 
     fn fleet(&self) -> Fleet {
-        let member = |(index, replica): (usize, &Replica)| load::Member {
-            pod: name(index),
-            address: replica.address.to_string(),
-            ready: replica.is_in_pool(),
+        let member = |(index, replica): (usize, &Replica)| {
+            let address = replica.address?.to_string();
+            Some(load::Member { pod: name(index), address, ready: replica.is_in_pool() })
         };
-        Fleet::new(self.replicas.iter().enumerate().map(member).collect())
+        Fleet::new(self.replicas.iter().enumerate().filter_map(member).collect())
     }
 
     fn carry_out(&mut self, effect: Effect, now: Time, observer: &mut dyn Observer) {
@@ -300,12 +324,12 @@ impl World {
     fn target(&self, attempt: AttemptId, incarnation: Incarnation) -> Option<Target> {
         let replica = self.replicas.get(attempt.replica.index as usize)?;
         let ask = self.policy.asks[attempt.rule].as_ref().filter(|_| replica.runs(incarnation))?;
-        Target::of(&ask.handler, replica.address, Loopback::Allowed)
+        Target::of(&ask.handler, replica.address?, Loopback::Allowed)
     }
 
     /// Shows the engine a replica as it is.
     fn show(&mut self, index: usize, remembered: Option<Remembered>) {
-        let Some(replica) = self.replicas.get(index) else { return };
+        let Some(replica) = self.replicas.get(index).filter(|replica| replica.is_there()) else { return };
         let seen = Box::new(replica.observation(&self.policy.policy, remembered));
         self.tell(Input::ReplicaSeen { replica: replica.key(), seen });
     }

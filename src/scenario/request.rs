@@ -2,12 +2,12 @@
 
 use std::ops::{Index, IndexMut};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Condition, Store, Stores, TrueState};
 
 /// A kind of request, in the order in which those of a turn are sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum RequestKind {
     /// Needs what `/ready` asks for.
@@ -48,6 +48,16 @@ pub struct PerKind<T> {
 impl RequestKind {
     /// Every kind, in the order in which those of a turn are sent.
     pub const ALL: [Self; 4] = [Self::Plain, Self::Read, Self::Write, Self::Batch];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Batch => "batch",
+        }
+    }
 
     /// What becomes of such a request at a replica in that condition, with the shared stores as they are.
     pub const fn fate(self, condition: Condition, stores: Stores) -> Fate {

@@ -75,8 +75,8 @@ impl Scenario {
             stuck.get(stuck.partition_point(|at| u64::from(*at) <= turn)).copied(),
             part.joins,
         ];
-        let started = opening.time().map(|opened| opened + self.startup(replica, opened));
-        let times = turns.into_iter().flatten().map(|turn| self.begin(turn)).chain(started);
+        let startup = opening.time().map(|opened| [opened, opened + self.startup(replica, opened)]);
+        let times = turns.into_iter().flatten().map(|turn| self.begin(turn)).chain(startup.into_iter().flatten());
         times.filter(|time| *time > now).min()
     }
 
@@ -116,7 +116,8 @@ impl Scenario {
 
     /// What depends on when the process was opened.
     fn of_process(&self, replica: usize, opening: Opening, now: Time, stuck: Option<Time>) -> Condition {
-        let starting = opening.time().is_some_and(|opened| now.since(opened) < self.startup(replica, opened));
+        let starts = |opened| opened <= now && now.since(opened) < self.startup(replica, opened);
+        let starting = opening.time().is_some_and(starts);
         let absent = self.joins(replica).is_some_and(|joins| now < joins);
         [(starting, TrueState::Starting), (stuck.is_some(), TrueState::Stuck), (absent, TrueState::Stopped)]
             .into_iter()

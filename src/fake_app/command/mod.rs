@@ -1,18 +1,26 @@
 //! The command line.
 
 mod load;
+mod script;
 mod serve;
+mod shared;
 
 use std::process::ExitCode;
 
+use axum::http::uri::Authority;
 use load::LoadArgs;
 use serve::ServeArgs;
+use shared::{RegistryArgs, StoreArgs};
 
 /// What the program can do.
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
     /// Be one replica of a scripted fleet.
     Serve(ServeArgs),
+    /// Be the stores that all replicas share.
+    Store(StoreArgs),
+    /// Be the registry that replicas beat to.
+    Registry(RegistryArgs),
     /// Send requests to a fleet at a fixed rate and write down what happens to each.
     Load(LoadArgs),
 }
@@ -31,6 +39,8 @@ impl Command {
     pub async fn run(self) -> Result<(), Failure> {
         match self {
             Self::Serve(args) => args.run().await,
+            Self::Store(args) => args.run().await,
+            Self::Registry(args) => args.run().await,
             Self::Load(args) => args.run().await,
         }
     }
@@ -46,4 +56,11 @@ impl Failure {
         eprintln!("error: {error:#}");
         ExitCode::from(code)
     }
+}
+
+/// Host and port.
+fn authority(text: &str) -> anyhow::Result<String> {
+    let authority: Authority = text.parse()?;
+    anyhow::ensure!(authority.port_u16().is_some(), "must end in :PORT");
+    Ok(text.to_owned())
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper::{Request, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
@@ -67,8 +67,8 @@ impl Client {
     }
 
     /// Asks for `path` at an address. `pod` is who is there, where the caller knows.
-    pub async fn ask(&self, address: &str, pod: Option<&str>, path: &str) -> Answer {
-        match timeout(self.timeout, self.exchange(address, pod, path)).await {
+    pub async fn ask(&self, address: &str, pod: Option<&str>, method: Method, path: &str) -> Answer {
+        match timeout(self.timeout, self.exchange(address, pod, method, path)).await {
             Ok(Ok((StatusCode::OK, truth))) => Answer { outcome: Outcome::Served, truth },
             Ok(Ok((_, truth))) => Answer { outcome: Outcome::NotServing, truth },
             Ok(Err(outcome)) => Answer { outcome, truth: None },
@@ -108,13 +108,15 @@ impl Client {
         &self,
         address: &str,
         pod: Option<&str>,
+        method: Method,
         path: &str,
     ) -> Result<(StatusCode, Option<Truth>), Outcome> {
         let mut sender = match self.idle(address) {
             Some(sender) => sender,
             None => self.connect(address, pod).await?,
         };
-        let request = Request::get(path).header("host", address).body(Body::empty()).map_err(|_| Outcome::Refused)?;
+        let request = Request::builder().method(method).uri(path).header("host", address).body(Body::empty());
+        let request = request.map_err(|_| Outcome::Refused)?;
         let response = sender.send.send_request(request).await.map_err(|_| Outcome::Broken)?;
         let status = response.status();
         let body = to_bytes(Body::new(response.into_body()), MAX_ANSWER).await.map_err(|_| Outcome::Broken)?;
@@ -225,7 +227,7 @@ mod tests {
         };
         let requests = async {
             for _ in 0..2 {
-                assert_eq!(client.ask(&address, None, "/request").await.outcome, Outcome::Served);
+                assert_eq!(client.ask(&address, None, Method::GET, "/request").await.outcome, Outcome::Served);
             }
         };
         tokio::join!(server, requests);
@@ -240,7 +242,7 @@ mod tests {
             answer(&mut stream).await;
             stream
         };
-        let (stream, _) = tokio::join!(server, client.ask(&address, Some("app-0"), "/request"));
+        let (stream, _) = tokio::join!(server, client.ask(&address, Some("app-0"), Method::GET, "/request"));
         client.pool_is(&pool(true));
         assert_eq!(client.outliving(), 0);
         client.pool_is(&pool(false));
@@ -262,7 +264,7 @@ mod tests {
             answer(&mut stream).await;
             stream
         };
-        let _open = tokio::join!(server, client.ask(&address, Some("app-0"), "/request"));
+        let _open = tokio::join!(server, client.ask(&address, Some("app-0"), Method::GET, "/request"));
         client.pool_is(&pool(false));
         client.pool_is(&pool(true));
         assert_eq!((client.outliving(), client.outlived().connections), (0, 1));
@@ -276,7 +278,7 @@ mod tests {
             let (mut stream, _) = listener.accept().await.unwrap();
             stream.read_to_end(&mut Vec::new()).await
         };
-        let (closed, answer) = tokio::join!(server, client.ask(&address, None, "/request"));
+        let (closed, answer) = tokio::join!(server, client.ask(&address, None, Method::GET, "/request"));
         assert_eq!((closed.is_ok(), answer.outcome), (true, Outcome::TimedOut));
     }
 }

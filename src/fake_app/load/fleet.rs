@@ -46,10 +46,10 @@ impl Fleet {
         self.pool().count()
     }
 
-    /// The ready member that request `n` of a turn goes to; `None` if nobody is ready.
-    pub fn pick(&self, n: u32) -> Option<&Member> {
-        let size = self.pool_size();
-        if size == 0 { None } else { self.pool().nth(n as usize % size) }
+    /// The ready member at a place, counted round; `None` if nobody is ready.
+    pub fn pick(&self, place: u64) -> Option<&Member> {
+        let size = u64::try_from(self.pool_size()).ok().filter(|size| *size > 0)?;
+        self.pool().nth(usize::try_from(place % size).ok()?)
     }
 
     /// Whether a pod is in the pool.

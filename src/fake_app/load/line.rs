@@ -1,12 +1,13 @@
 //! What the load writes: one JSON object a line.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 
 use k8s_openapi::jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::TrueState;
+use crate::fake_app::Write;
+use crate::scenario::{RequestKind, TrueState};
 
 /// A line. The summary is the last one; the others come as things happen, not sorted by time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +23,7 @@ pub enum Line {
 
 impl Line {
     /// Writes it, at once.
-    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+    pub fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
         let mut text = serde_json::to_vec(self)?;
         text.push(b'\n');
         out.write_all(&text)?;
@@ -38,6 +39,8 @@ pub struct RequestLine {
     pub turn: u32,
     /// Its number in that turn, from 0.
     pub n: u32,
+    /// What it asked for.
+    pub request: RequestKind,
     /// When it was sent, in milliseconds since the first turn began.
     pub at_ms: f64,
     /// The pod it was sent to, or that answered; none if that is not known.
@@ -104,6 +107,9 @@ pub struct Summary {
     pub failed: BTreeMap<Outcome, u64>,
     /// Healthy replicas a turn, on average; none without a turn.
     pub truly_serving: Option<f64>,
+    /// Writes that were accepted and that the store does not hold; none if nobody asked the store.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_writes: Option<Vec<Write>>,
     /// Connections that outlived the ejection of their pod.
     pub outlived: Outlived,
 }

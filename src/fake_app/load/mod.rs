@@ -2,6 +2,7 @@
 //! middle of every turn. What happens is written as [`Line`]s.
 
 mod client;
+mod find;
 mod fleet;
 mod line;
 mod plan;
@@ -18,10 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 pub use fleet::{Fleet, Member};
 pub use line::{Line, Outcome, Outlived, RequestLine, Summary, TruthLine};
-pub use plan::{Plan, Rate};
+pub use plan::{Plan, Requests};
 
 use self::send::Sending;
 use self::tally::Tally;
+use crate::engine::Span;
+use crate::scenario::Rotation;
 
 /// What is sent, and how.
 #[derive(Clone, Debug)]
@@ -30,10 +33,14 @@ pub struct Load {
     pub plan: Plan,
     /// Where to.
     pub route: Route,
+    /// Who gets the first request of a turn.
+    pub rotation: Rotation,
     /// Over which connections.
     pub connections: Connections,
     /// How long a request may take.
     pub timeout: Duration,
+    /// Where the shared stores are, to be asked at the end what they hold.
+    pub stores: Option<String>,
 }
 
 /// Where the replicas are known from.
@@ -55,8 +62,17 @@ pub enum Source {
 /// Where requests go.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// Request n of a turn goes to ready endpoint n, counted round, in the order of the pods' names.
+    /// To the ready endpoints, round, in the order of the pods' names.
     Endpoints,
+    /// To those who are ready in the beginning, round, whatever becomes of them.
+    Fixed,
+    /// To those whom the registry lists, round, in the order in which they registered.
+    Registry {
+        /// Where the registry is.
+        address: String,
+        /// How old its answer may become; without one it is asked at every request.
+        cache: Option<Span>,
+    },
     /// All to one address, such as that of a Service; who answers is known from the answer.
     Address(String),
 }
@@ -79,6 +95,9 @@ pub enum LoadError {
     /// The first list of slices did not come.
     #[error("cannot list the Service's EndpointSlices")]
     Slices(#[from] kube::runtime::watcher::Error),
+    /// The stores do not say what they hold.
+    #[error("cannot ask the stores what they hold")]
+    Stores(#[source] io::Error),
     /// The lines cannot be written.
     #[error("cannot write what happened to the requests")]
     Write(#[from] io::Error),
@@ -106,9 +125,9 @@ pub async fn run(
         let tally = Tally::count(&written, &mut write);
         (tally, write)
     });
-    let end = Sending::new(load, fleet, lines, stop).send_all().await;
+    let end = Sending::new(load, fleet, lines, stop).send_all().await.map_err(LoadError::Stores);
     let (tally, mut write) = writer.await.map_err(io::Error::from)?;
-    let summary = tally?.summary(end);
+    let summary = tally?.summary(end?);
     write(&Line::Summary(summary.clone()))?;
     Ok(summary)
 }

@@ -1,5 +1,6 @@
 //! When which request is due.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
@@ -7,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::engine::Span;
 use crate::fake_app::clock;
-use crate::scenario::Speed;
+use crate::scenario::{PerKind, RequestKind, Speed};
 
 /// How many requests to send when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,19 +19,24 @@ pub struct Plan {
     pub turn: Span,
     /// How many turns.
     pub turns: u32,
-    /// How many requests at speed 1.
-    pub rate: Rate,
+    /// Which requests.
+    pub requests: Requests,
     /// Divides the length of a turn and the time between two requests.
     pub speed: Speed,
 }
 
-/// So many requests in each such stretch of time, evenly spaced from the beginning of the first turn on.
+/// Which requests there are, evenly spaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rate {
-    /// How many.
-    pub requests: u32,
-    /// In how long; not zero.
-    pub each: Span,
+pub enum Requests {
+    /// Plain ones, so many a second at speed 1, whatever the turns.
+    Rate(NonZeroU32),
+    /// So many of each kind a turn, in the order of the kinds.
+    PerTurn {
+        /// How many of each.
+        kinds: PerKind<u32>,
+        /// The first turn with requests, from 0.
+        from: u32,
+    },
 }
 
 /// A plan whose beginning is fixed.
@@ -51,6 +57,8 @@ pub(super) struct Due {
     pub turn: u32,
     /// Its number in the turn.
     pub n: u32,
+    /// Its kind.
+    pub kind: RequestKind,
     /// When it is due.
     pub at: Instant,
 }
@@ -70,14 +78,6 @@ impl Plan {
     }
 }
 
-impl Rate {
-    /// When request `i` is due; `None` if there are no requests at all.
-    fn due(self, i: u64) -> Option<Span> {
-        let nanos = (u128::from(i) * u128::from(self.each.as_nanos())).checked_div(self.requests.into())?;
-        u64::try_from(nanos).ok().map(Span::from_nanos)
-    }
-}
-
 impl Timetable {
     /// When the first turn begins.
     pub fn start(&self) -> Timestamp {
@@ -85,18 +85,38 @@ impl Timetable {
     }
 
     /// Every request, in the order in which they are due.
-    pub fn requests(&self) -> impl Iterator<Item = Due> + use<> {
+    pub fn requests(&self) -> Box<dyn Iterator<Item = Due> + Send> {
         let table = *self;
+        match self.plan.requests {
+            Requests::Rate(rate) => Box::new(table.at_rate(rate)),
+            Requests::PerTurn { kinds, from } => {
+                Box::new((from..self.plan.turns).flat_map(move |turn| table.in_turn(turn, kinds)))
+            }
+        }
+    }
+
+    fn at_rate(self, rate: NonZeroU32) -> impl Iterator<Item = Due> + Send {
         let (mut turn, mut n) = (0, 0);
         (0u64..).map_while(move |i| {
-            let nominal = table.plan.rate.due(i)?;
-            let due_in = nominal.as_nanos() / table.plan.turn.as_nanos();
-            let due_in = u32::try_from(due_in).ok().filter(|turn| *turn < table.plan.turns)?;
+            let nominal = Span::from_nanos(i.saturating_mul(1_000_000_000) / u64::from(rate.get()));
+            let due_in = nominal.as_nanos() / self.plan.turn.as_nanos();
+            let due_in = u32::try_from(due_in).ok().filter(|turn| *turn < self.plan.turns)?;
             if due_in != turn {
                 (turn, n) = (due_in, 0);
             }
             n += 1;
-            Some(Due { turn, n: n - 1, at: table.instant(nominal) })
+            Some(Due { turn, n: n - 1, kind: RequestKind::Plain, at: self.instant(nominal) })
+        })
+    }
+
+    fn in_turn(self, turn: u32, kinds: PerKind<u32>) -> impl Iterator<Item = Due> + Send {
+        let of_kinds = RequestKind::ALL.into_iter().flat_map(move |kind| (0..kinds[kind]).map(move |_| kind));
+        let count: u64 = RequestKind::ALL.into_iter().map(|kind| u64::from(kinds[kind])).sum();
+        let begin = self.plan.turn * u64::from(turn);
+        (0u32..).zip(of_kinds).map(move |(n, kind)| {
+            let into = u128::from(self.plan.turn.as_nanos()) * u128::from(n) / u128::from(count);
+            let into = Span::from_nanos(u64::try_from(into).unwrap_or(u64::MAX));
+            Due { turn, n, kind, at: self.instant(begin + into) }
         })
     }
 
@@ -134,8 +154,8 @@ mod tests {
 
     fn timetable(turn_ms: u64, turns: u32, rate: u32, speed: &str) -> Timetable {
         let turn = Span::from_millis(turn_ms);
-        let rate = Rate { requests: rate, each: Span::from_secs(1) };
-        Plan { start: None, turn, turns, rate, speed: speed.parse().unwrap() }.timetable()
+        let requests = Requests::Rate(rate.try_into().unwrap());
+        Plan { start: None, turn, turns, requests, speed: speed.parse().unwrap() }.timetable()
     }
 
     fn in_each_turn(table: Timetable) -> Vec<usize> {
@@ -158,12 +178,19 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_may_have_any_number_of_requests() {
-        let in_each = |requests| {
-            let rate = Rate { requests, each: Span::from_secs(2) };
-            in_each_turn(Plan { rate, ..timetable(2_000, 3, 1, "1").plan }.timetable())
-        };
-        assert_eq!((in_each(11), in_each(1), in_each(0)), (vec![11; 3], vec![1; 3], vec![0; 3]));
+    fn a_turn_has_its_kinds_in_their_order_from_the_first_turn_with_requests_on() {
+        let kinds = PerKind { plain: 0, read: 2, write: 1, batch: 1 };
+        let requests = Requests::PerTurn { kinds, from: 1 };
+        let table = Plan { requests, ..timetable(2_000, 3, 1, "2").plan }.timetable();
+        let due: Vec<_> = table.requests().map(|due| (due.turn, due.kind, table.ms_of(due.at))).collect();
+        let [_, read, write, batch] = RequestKind::ALL;
+        assert_eq!(
+            due[..5],
+            [(1, read, 1_000.0), (1, read, 1_250.0), (1, write, 1_500.0), (1, batch, 1_750.0), (2, read, 2_000.0)]
+        );
+        assert_eq!(due.len(), 8);
+        let none = Requests::PerTurn { kinds: PerKind::default(), from: 0 };
+        assert_eq!(Plan { requests: none, ..table.plan }.timetable().requests().count(), 0);
     }
 
     #[test]

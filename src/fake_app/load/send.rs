@@ -1,27 +1,33 @@
 //! The load while it is sent.
 
-use std::sync::mpsc;
+use std::borrow::Cow;
+use std::io;
+use std::sync::{Arc, mpsc};
 
 use futures::future::join_all;
+use hyper::Method;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::client::{Answer, Client};
+use super::find::{Finder, Target};
 use super::fleet::{Fleet, Member};
 use super::line::{Line, Outcome, RequestLine, TruthLine};
 use super::plan::{Due, Timetable, ms};
 use super::tally::End;
-use super::{Connections, Load, Route};
-use crate::scenario::TrueState;
+use super::{Connections, Load};
+use crate::fake_app::store::Shared;
+use crate::scenario::{RequestKind, TrueState};
 
 /// A load while it is sent.
 #[derive(Clone)]
 pub(super) struct Sending {
     client: Client,
     asker: Client,
-    route: Route,
+    finder: Arc<Finder>,
+    stores: Option<Shared>,
     timetable: Timetable,
     fleet: watch::Receiver<Fleet>,
     lines: mpsc::Sender<Line>,
@@ -34,7 +40,8 @@ impl Sending {
         Self {
             client: Client::new(load.connections, load.timeout),
             asker: Client::new(Connections::OnePerRequest, load.timeout),
-            route: load.route,
+            finder: Arc::new(Finder::new(load.route, load.rotation, fleet.clone())),
+            stores: load.stores.map(Shared),
             timetable: load.plan.timetable(),
             fleet,
             lines,
@@ -43,7 +50,10 @@ impl Sending {
     }
 
     /// Sends what is due until nothing is left or it is told to stop, and waits for the last answers.
-    pub async fn send_all(self) -> End {
+    ///
+    /// # Errors
+    /// If the stores cannot be asked what they hold.
+    pub async fn send_all(self) -> io::Result<End> {
         let tasks = TaskTracker::new();
         tasks.spawn(self.clone().look_every_turn(tasks.clone()));
         let following = tokio::spawn(follow(self.client.clone(), self.fleet.clone()));
@@ -60,39 +70,38 @@ impl Sending {
         tasks.close();
         tasks.wait().await;
         following.abort();
-        End { start: self.timetable.start(), unsent, outlived: self.client.outlived() }
+        let held = match &self.stores {
+            Some(stores) => Some(stores.held().await?),
+            None => None,
+        };
+        Ok(End { start: self.timetable.start(), unsent, held, outlived: self.client.outlived() })
     }
 
     async fn request(self, due: Due) {
         let sent = Instant::now();
-        let (pod, answer) = match self.target(due.n) {
+        let (pod, answer) = match self.finder.find(&due).await {
             None => (None, Answer { outcome: Outcome::EmptyPool, truth: None }),
-            Some((pod, address)) => {
-                let answer = self.client.ask(&address, pod.as_deref(), "/request").await;
+            Some(Target { pod, address }) => {
+                let (method, path) = question(&due);
+                let answer = self.client.ask(&address, pod.as_deref(), method, &path).await;
                 (pod, answer)
             }
         };
+        if answer.outcome == Outcome::Served {
+            self.finder.accepted(&due);
+        }
         let latency_ms = ms(sent.elapsed());
         let state = answer.truth.as_ref().map(|truth| truth.state).filter(|_| answer.outcome == Outcome::NotServing);
         self.write(Line::Request(RequestLine {
             turn: due.turn,
             n: due.n,
+            request: due.kind,
             at_ms: self.timetable.ms_of(sent),
             pod: pod.or(answer.truth.and_then(|truth| truth.host)),
             outcome: answer.outcome,
             latency_ms,
             state,
         }));
-    }
-
-    /// The pod, if it is known beforehand, and the address that request `n` of a turn goes to.
-    fn target(&self, n: u32) -> Option<(Option<String>, String)> {
-        match &self.route {
-            Route::Address(address) => Some((None, address.clone())),
-            Route::Endpoints => {
-                self.fleet.borrow().pick(n).map(|member| (Some(member.pod.clone()), member.address.clone()))
-            }
-        }
     }
 
     async fn look_every_turn(self, tasks: TaskTracker) {
@@ -120,7 +129,7 @@ impl Sending {
     }
 
     async fn truth_of(&self, member: &Member) -> Option<TrueState> {
-        let answer = self.asker.ask(&member.address, Some(&member.pod), "/truth").await;
+        let answer = self.asker.ask(&member.address, Some(&member.pod), Method::GET, "/truth").await;
         answer.truth.map(|truth| truth.state)
     }
 
@@ -129,6 +138,16 @@ impl Sending {
         if self.lines.send(line).is_err() {
             self.stop.cancel();
         }
+    }
+}
+
+/// What a request asks for.
+fn question(due: &Due) -> (Method, Cow<'static, str>) {
+    match due.kind {
+        RequestKind::Plain => (Method::GET, "/request".into()),
+        RequestKind::Read => (Method::GET, "/read".into()),
+        RequestKind::Write => (Method::POST, format!("/write?turn={}&n={}", due.turn, due.n).into()),
+        RequestKind::Batch => (Method::POST, "/batch".into()),
     }
 }
 
@@ -143,8 +162,8 @@ async fn follow(client: Client, mut fleet: watch::Receiver<Fleet>) {
 mod tests {
     use super::*;
     use crate::engine::Span;
-    use crate::fake_app::load::{Plan, Rate};
-    use crate::scenario::Speed;
+    use crate::fake_app::load::{Plan, Requests, Route};
+    use crate::scenario::{Rotation, Speed};
 
     #[tokio::test]
     async fn nobody_holds_the_lines_of_a_load_that_is_over() {
@@ -152,14 +171,21 @@ mod tests {
             start: None,
             turn: Span::from_millis(1),
             turns: 1,
-            rate: Rate { requests: 1, each: Span::from_secs(1) },
+            requests: Requests::Rate(std::num::NonZeroU32::MIN),
             speed: Speed::REAL,
         };
         let route = Route::Endpoints;
-        let load = Load { plan, route, connections: Connections::KeptOpen, timeout: Span::from_secs(1).into() };
+        let load = Load {
+            plan,
+            route,
+            rotation: Rotation::EachTurn,
+            connections: Connections::KeptOpen,
+            timeout: Span::from_secs(1).into(),
+            stores: None,
+        };
         let (_pool_goes_on_changing, fleet) = watch::channel(Fleet::default());
         let (lines, written) = mpsc::channel();
-        let end = Sending::new(load, fleet, lines, &CancellationToken::new()).send_all().await;
+        let end = Sending::new(load, fleet, lines, &CancellationToken::new()).send_all().await.unwrap();
         let outcomes: Vec<_> = written
             .try_iter()
             .filter_map(|line| match line {

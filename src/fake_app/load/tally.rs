@@ -1,13 +1,14 @@
 //! Passes the lines on and counts what they say.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::mpsc::Receiver;
 
 use k8s_openapi::jiff::Timestamp;
 
 use super::line::{Line, Outcome, Outlived, RequestLine, Summary, TruthLine};
-use crate::scenario::TrueState;
+use crate::fake_app::Write;
+use crate::scenario::{RequestKind, TrueState};
 
 /// What the lines say so far.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -17,6 +18,7 @@ pub(super) struct Tally {
     failed: BTreeMap<Outcome, u64>,
     turns: u64,
     healthy: u64,
+    accepted: BTreeSet<Write>,
 }
 
 /// What the lines do not say.
@@ -25,6 +27,8 @@ pub(super) struct End {
     pub start: Timestamp,
     /// Requests that were due but not sent.
     pub unsent: u64,
+    /// What the store holds, if it was asked.
+    pub held: Option<BTreeSet<Write>>,
     /// Connections that outlived the ejection of their pod.
     pub outlived: Outlived,
 }
@@ -54,12 +58,16 @@ impl Tally {
             early_errors: self.early_errors,
             failed: self.failed,
             truly_serving: (self.turns > 0).then(|| self.healthy as f64 / self.turns as f64),
+            lost_writes: end.held.map(|held| self.accepted.difference(&held).copied().collect()),
             outlived: end.outlived,
         }
     }
 
     fn request(&mut self, line: &RequestLine) {
         self.requests += 1;
+        if line.outcome == Outcome::Served && line.request == RequestKind::Write {
+            self.accepted.insert(Write { turn: line.turn, n: line.n });
+        }
         if line.outcome != Outcome::Served {
             *self.failed.entry(line.outcome).or_default() += 1;
         }

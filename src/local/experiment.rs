@@ -1,0 +1,104 @@
+//! What is run, and what everybody is told.
+
+use std::sync::Arc;
+
+use k8s_openapi::jiff::Timestamp;
+
+use super::PacedPolicy;
+use super::process::{Program, Role};
+use super::replica::name;
+use crate::engine::{Span, Time};
+use crate::fake_app::load::{Connections, Load, Plan, Requests, Route};
+use crate::registry::Resolve;
+use crate::scenario::{Scenario, Speed, Stores};
+
+/// What is run.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// The scenario, as it is written.
+    pub scenario: Scenario,
+    /// Its text, for the fake app.
+    pub script: String,
+    /// The policy that is in force from the beginning.
+    pub policy: PacedPolicy,
+    /// How fast everything runs.
+    pub speed: Speed,
+}
+
+/// Where the processes are that others use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Addresses {
+    pub stores: Option<String>,
+    pub registry: Option<String>,
+}
+
+/// How long a request may take. No speed shortens it.
+const TIMEOUT: Span = Span::from_secs(1);
+
+impl Experiment {
+    /// The process of the shared stores, if the scenario has any use for them.
+    pub(super) fn stores(&self, program: &Program) -> Option<Role> {
+        let scenario = &self.scenario;
+        let requests = scenario.requests(scenario.requests_from());
+        let asked = requests.write + requests.batch > 0;
+        let scripted =
+            scenario.stores(Time::ZERO) != Stores::UP || scenario.next_change_of_stores(Time::ZERO).is_some();
+        (asked || scripted).then(|| self.role(program, "stores".to_owned(), vec!["store".to_owned()]))
+    }
+
+    /// The process of the registry, if the scenario has one.
+    pub(super) fn registry(&self, program: &Program) -> Option<Role> {
+        self.scenario.registry()?;
+        Some(self.role(program, "registry".to_owned(), vec!["registry".to_owned()]))
+    }
+
+    /// The processes of the replicas, in their order.
+    pub(super) fn replicas(&self, program: &Program, addresses: &Addresses) -> Vec<Role> {
+        let Addresses { stores, registry } = addresses;
+        let role = |replica: usize| {
+            let mut arguments = vec!["serve".to_owned(), format!("--replica={replica}")];
+            arguments.extend(stores.iter().map(|address| format!("--stores={address}")));
+            arguments.extend(registry.iter().map(|address| format!("--registry={address}")));
+            self.role(program, name(replica), arguments)
+        };
+        (0..self.scenario.replicas()).map(role).collect()
+    }
+
+    /// The load, from `start` on.
+    pub(super) fn load(&self, start: Timestamp, addresses: Addresses) -> Load {
+        let scenario = &self.scenario;
+        let cache = |turns| self.speed.shorten(scenario.turn() * u64::from(turns));
+        let route = match (addresses.registry, scenario.resolve()) {
+            (None, _) => Route::Endpoints,
+            (Some(_), Resolve::Static) => Route::Fixed,
+            (Some(address), Resolve::Registry) => Route::Registry { address, cache: None },
+            (Some(address), Resolve::Cached(turns)) => Route::Registry { address, cache: Some(cache(turns.get())) },
+        };
+        Load {
+            plan: Plan {
+                start: Some(start),
+                turn: scenario.turn(),
+                turns: scenario.turns(),
+                requests: Requests::PerTurn {
+                    kinds: scenario.requests(scenario.requests_from()),
+                    from: scenario.requests_from() - scenario.first_turn(),
+                },
+                speed: self.speed,
+            },
+            route,
+            rotation: scenario.rotation(),
+            connections: Connections::OnePerRequest,
+            timeout: TIMEOUT.into(),
+            stores: addresses.stores,
+        }
+    }
+
+    fn role(&self, program: &Program, name: String, mut arguments: Vec<String>) -> Role {
+        arguments.extend([
+            "--script=-".to_owned(),
+            "--listen=127.0.0.1:0".to_owned(),
+            format!("--speed={}", self.speed),
+        ]);
+        Role { program: program.clone(), name, arguments, script: Arc::from(self.script.as_str()) }
+    }
+}
