@@ -232,10 +232,20 @@ fn a_page_of_a_large_fleet_leaves_out_those_to_whom_nothing_happens_and_says_so(
 }
 
 #[test]
-fn a_page_of_a_large_sweep_shows_the_front() {
-    let vary = "liveness.failureThreshold=1..5001";
-    let page = stdout(&["sweep", POLICY, &short_scenario(), "--vary", vary, "--output", "html"]);
-    assert!(page.contains("Of 5001 policies, which a page has no room for, only those on the front."));
+fn of_a_large_sweep_people_see_the_front_and_programs_everything() {
+    let sweep = |scenario: &str, vary: &str, form: &str| {
+        let vary = format!("liveness.failureThreshold={vary}");
+        stdout(&["sweep", POLICY, scenario, "--vary", &vary, "--output", form])
+    };
+    let (all, front) = (sweep(SCENARIO, "2..201", "table"), sweep(SCENARIO, "2..202", "table"));
+    let rows = |table: &str| table.lines().skip_while(|line| !line.starts_with("|-")).count() - 1;
+    assert_eq!((rows(&all), rows(&front)), (200, 1));
+    assert!(!all.contains("Shown is only"), "{all}");
+    assert!(front.contains("Shown is only the front; --output csv and json have all 201."), "{front}");
+    assert_eq!(sweep(SCENARIO, "2..202", "csv").lines().count(), 202);
+    assert_eq!(serde_json::from_str::<Vec<Value>>(&sweep(SCENARIO, "2..202", "json")).unwrap().len(), 201);
+    let page = sweep(&short_scenario(), "1..5001", "html");
+    assert!(page.contains("Shown is only the first 5000 of the 5001 on the front;"), "no word of it");
 }
 
 #[test]

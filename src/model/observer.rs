@@ -42,25 +42,6 @@ impl<O: Observer> Observer for &mut O {
     }
 }
 
-/// Perhaps somebody watches.
-impl<O: Observer> Observer for Option<O> {
-    fn opened(&mut self, at: Moment, replica: usize, opening: Opening) {
-        self.iter_mut().for_each(|observer| observer.opened(at, replica, opening));
-    }
-
-    fn attempted(&mut self, at: Moment, attempt: &Attempt) {
-        self.iter_mut().for_each(|observer| observer.attempted(at, attempt));
-    }
-
-    fn decided(&mut self, at: Moment, transition: &Transition, condition: Condition) {
-        self.iter_mut().for_each(|observer| observer.decided(at, transition, condition));
-    }
-
-    fn passed(&mut self, at: Moment, turn: &Turn<'_>) {
-        self.iter_mut().for_each(|observer| observer.passed(at, turn));
-    }
-}
-
 /// Two watch; the first is told first.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn opened(&mut self, at: Moment, replica: usize, opening: Opening) {

@@ -38,8 +38,13 @@ pub struct Report {
 impl Report {
     /// A table, and the same as a value.
     pub fn new(table: Table, value: &(impl Serialize + ?Sized)) -> Result<Self, serde_json::Error> {
-        let json = serde_json::to_value(value)?;
-        Ok(Self { title: String::new(), preamble: String::new(), table, csv: None, json, pictures: Vec::new() })
+        Ok(Self { json: serde_json::to_value(value)?, ..Self::of_table(table) })
+    }
+
+    /// A table that nobody asks for as a value; as one it would be null.
+    pub fn of_table(table: Table) -> Self {
+        let (title, preamble, pictures) = Default::default();
+        Self { title, preamble, table, csv: None, json: Value::Null, pictures }
     }
 
     /// What the report is about, as its page has it for a title.

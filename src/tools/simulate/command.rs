@@ -1,16 +1,16 @@
 //! The command line of a simulation.
 
-use std::io::{self, BufWriter, StdoutLock};
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::table::{self, Row};
+use super::table::{self, Recorded, Row};
 use super::trace::{Trace, TraceForm};
 use crate::api::yaml::{self, YamlError};
 use crate::api::{ParsedPolicy, policy_from_str};
 use crate::engine::{Mode, Phase, Time};
-use crate::model;
+use crate::model::{self, Observer};
 use crate::report::{Delivery, NotDelivered, Output, Recording, ignore_closed_pipe};
 use crate::scenario::Scenario;
 use crate::tools::input::Input;
@@ -72,12 +72,11 @@ impl SimulatePlan {
     pub fn run(self) -> Result<(), ToolError> {
         let Self { title, remarks, scenario, policy, other, trace: form, delivery } = self;
         let columns = Columns::of(&scenario);
-        let mut trace = form.map(|form| Trace::new(form, BufWriter::new(io::stdout().lock())));
-        let first = policy.run(&scenario, &mut trace)?;
-        trace.map_or(Ok(()), Trace::finish).or_else(ignore_closed_pipe).map_err(NotDelivered::Printing)?;
-        let report = match other {
-            None => table::single(first, columns)?,
-            Some(other) => table::comparison(first, other.run(&scenario, &mut None)?, columns)?,
+        let report = match (other, form) {
+            (Some(other), _) => table::comparison(policy.record(&scenario)?, other.record(&scenario)?, columns)?,
+            (None, None) if delivery.form() == Output::Html => table::pictured(policy.record(&scenario)?, columns)?,
+            (None, None) => table::single(&policy.run(&scenario)?, columns)?,
+            (None, Some(form)) => table::pictured(policy.trace(&scenario, form)?, columns)?,
         };
         let report = report.with_title(title).with_preamble(remarks);
         match form {
@@ -100,10 +99,28 @@ impl Candidate {
         Ok(Self { file, policy })
     }
 
-    fn run(self, scenario: &Scenario, trace: &mut Option<Trace<BufWriter<StdoutLock<'_>>>>) -> Result<Row, ToolError> {
-        let mut watchers = (Recording::of(scenario), trace);
+    fn run(self, scenario: &Scenario) -> Result<Row, ToolError> {
+        let run = model::run(scenario, &self.policy)?;
+        Ok(Row { policy: self.file, outcome: Outcome::from(&run) })
+    }
+
+    /// Runs it and keeps what happened.
+    fn record(self, scenario: &Scenario) -> Result<Recorded, ToolError> {
+        self.watch(scenario, &mut ())
+    }
+
+    /// The same, and prints what happens.
+    fn trace(self, scenario: &Scenario, form: TraceForm) -> Result<Recorded, ToolError> {
+        let mut trace = Trace::new(form, BufWriter::new(io::stdout().lock()));
+        let recorded = self.watch(scenario, &mut trace)?;
+        trace.finish().or_else(ignore_closed_pipe).map_err(NotDelivered::Printing)?;
+        Ok(recorded)
+    }
+
+    fn watch(self, scenario: &Scenario, observer: &mut impl Observer) -> Result<Recorded, ToolError> {
+        let mut watchers = (Recording::of(scenario), observer);
         let run = model::observe(scenario, &self.policy, &mut watchers)?;
-        Ok(Row { policy: self.file, outcome: Outcome::from(&run), recording: watchers.0 })
+        Ok(Recorded { row: Row { policy: self.file, outcome: Outcome::from(&run) }, recording: watchers.0 })
     }
 
     /// What people may not expect of a policy that is not enforced: a line, if any.

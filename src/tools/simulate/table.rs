@@ -19,27 +19,39 @@ pub struct Row {
     /// What came of it.
     #[serde(flatten)]
     pub outcome: Outcome,
+}
+
+/// A policy, what came of it, and what happened.
+#[derive(Debug)]
+pub struct Recorded {
+    /// What came of it.
+    pub row: Row,
     /// What happened.
-    #[serde(skip)]
     pub recording: Recording,
 }
 
 /// One policy.
-pub fn single(row: Row, columns: Columns) -> Result<Report, serde_json::Error> {
-    let report = Report::new(Table::new(header(columns), [row.cells(columns)]), &[&row])?;
-    Ok(report.with_csv(Table::new(header(Columns::All), [row.cells(Columns::All)])).with_picture(row.picture()))
+pub fn single(row: &Row, columns: Columns) -> Result<Report, serde_json::Error> {
+    let report = Report::new(Table::new(header(columns), [row.cells(columns)]), &[row])?;
+    Ok(report.with_csv(Table::new(header(Columns::All), [row.cells(Columns::All)])))
 }
 
-/// Two policies, what the second has more than the first, and where they part.
-pub fn comparison(first: Row, second: Row, columns: Columns) -> Result<Report, serde_json::Error> {
-    let difference = second.outcome.minus(&first.outcome);
+/// One policy, and a picture of what happened.
+pub fn pictured(recorded: Recorded, columns: Columns) -> Result<Report, serde_json::Error> {
+    Ok(single(&recorded.row, columns)?.with_picture(recorded.picture()))
+}
+
+/// Two policies, what the second has more than the first, where they part, and pictures of what happened.
+pub fn comparison(first: Recorded, second: Recorded, columns: Columns) -> Result<Report, serde_json::Error> {
     let parting = Parting::of(&first.recording, &second.recording);
-    let preamble = in_words(parting.as_ref(), &first.policy, &second.policy);
+    let (left, right) = (&first.row, &second.row);
+    let preamble = in_words(parting.as_ref(), &left.policy, &right.policy);
+    let difference = right.outcome.minus(&left.outcome);
     let table = |columns| {
         let last = iter::once("difference".to_owned()).chain(difference.cells(columns)).collect();
-        Table::new(header(columns), [first.cells(columns), second.cells(columns), last])
+        Table::new(header(columns), [left.cells(columns), right.cells(columns), last])
     };
-    let value = Comparison { policies: [&first, &second], difference: &difference, parting: parting.as_ref() };
+    let value = Comparison { policies: [left, right], difference: &difference, parting: parting.as_ref() };
     let report = Report::new(table(columns), &value)?.with_csv(table(Columns::All)).with_preamble(preamble);
     Ok(report.with_picture(first.picture()).with_picture(second.picture()))
 }
@@ -55,9 +67,11 @@ impl Row {
     fn cells(&self, columns: Columns) -> Vec<String> {
         iter::once(self.policy.clone()).chain(self.outcome.cells(columns)).collect()
     }
+}
 
+impl Recorded {
     fn picture(self) -> Picture {
-        Picture::Run { name: self.policy, recording: self.recording }
+        Picture::Run { name: self.row.policy, recording: self.recording }
     }
 }
 

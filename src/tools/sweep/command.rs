@@ -48,17 +48,10 @@ impl SweepPlan {
     /// Does it, and prints a row for each policy; told to stop, for those that are done.
     pub async fn run(self, stop: &CancellationToken) -> Result<(), ToolError> {
         let rows = run::run(self.space.clone(), stop).await;
-        let total = self.space.len();
-        let preamble = format!(
-            "{} of {total} policies. On the Pareto front, marked *, are those than which none detects faster without more \
-             needless restarts.\n",
-            rows.len()
-        );
-        let report = table::report(&self.space, &rows, self.delivery.form())?
-            .with_title(self.title)
-            .with_preamble(preamble)
-            .with_preamble(self.remarks);
+        let report =
+            table::report(&self.space, &rows, self.delivery.form())?.with_title(self.title).with_preamble(self.remarks);
         self.delivery.deliver(&report)?;
+        let total = self.space.len();
         match total - rows.len() {
             0 => Ok(()),
             missing => Err(ToolError::Stopped { missing, total }),

@@ -1,6 +1,9 @@
 //! Every combination of the values that the varied fields take, and the policy that each of them makes.
 
+use std::num::NonZeroUsize;
+use std::ops::Range;
 use std::str::FromStr;
+use std::{panic, thread};
 
 use super::field::{Field, NoField, NotAValue};
 use super::values::{NoValues, Values};
@@ -102,11 +105,7 @@ impl Space {
         if count > MAX {
             return Err(NoSpace::TooMany { count });
         }
-        let mut spec = space.base.clone();
-        for number in 0..count {
-            let policy = space.policy(number, &mut spec)?;
-            model::check(&space.scenario, &policy).map_err(|why| space.not_in_the_model(number, why))?;
-        }
+        space.check()?;
         Ok(space)
     }
 
@@ -150,6 +149,25 @@ impl Space {
     pub fn run(&self, number: usize, spec: &mut ProbePolicySpec) -> Result<Run, NoSpace> {
         let policy = self.policy(number, spec)?;
         model::run(&self.scenario, &policy).map_err(|why| self.not_in_the_model(number, why))
+    }
+
+    /// Checks every policy, on all cores; tells the first that makes no sense.
+    fn check(&self) -> Result<(), NoSpace> {
+        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let share = self.len().div_ceil(cores);
+        thread::scope(|scope| {
+            let shares = (0..self.len()).step_by(share).map(|from| from..self.len().min(from + share));
+            let checks: Vec<_> = shares.map(|share| scope.spawn(|| self.check_share(share))).collect();
+            checks.into_iter().try_for_each(|check| check.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
+        })
+    }
+
+    fn check_share(&self, mut share: Range<usize>) -> Result<(), NoSpace> {
+        let mut spec = self.base.clone();
+        share.try_for_each(|number| {
+            let policy = self.policy(number, &mut spec)?;
+            model::check(&self.scenario, &policy).map_err(|why| self.not_in_the_model(number, why))
+        })
     }
 
     fn policy(&self, number: usize, spec: &mut ProbePolicySpec) -> Result<ParsedPolicy, NoSpace> {

@@ -17,38 +17,68 @@ const METRICS: [Metric; 4] = [
     Metric { name: "Truly serving", decimals: 2, worse: Worse::Less },
 ];
 
+/// The most policies that are shown on a terminal.
+const ON_SCREEN: usize = 200;
+
 /// The most policies that a page shows.
 const ON_PAGE: usize = 5_000;
 
-/// A row for each policy that was run: what was varied, what came of it, and whether it is on the front. A page that
-/// would be too long is about those on the front.
+/// A row for each policy that was run: what was varied, what came of it, and whether it is on the front. Where that is
+/// too much for people, they see the front. Only what the form needs is there.
 pub fn report(space: &Space, rows: &Rows, form: Output) -> Result<Report, serde_json::Error> {
     let on_front = front(rows.iter().map(|(_, outcome)| outcome));
-    let mut rows: Vec<_> = rows
+    let rows: Vec<_> = rows
         .iter()
         .zip(on_front)
         .map(|((number, outcome), on_front)| Row { number: *number, outcome, on_front })
         .collect();
-    let count = rows.len();
-    let is_too_long = form == Output::Html && count > ON_PAGE;
-    if is_too_long {
-        rows.retain(|row| row.on_front);
-    }
-    let table = |columns: Columns| {
-        let fields = space.axes().iter().map(|axis| axis.field.clone());
-        let figures = columns.names().chain(["pareto"]).map(str::to_owned);
-        Table::new(fields.chain(figures), rows.iter().map(|row| row.cells(space, columns)))
+    let (shown, note) = shown(&rows, if form == Output::Html { ON_PAGE } else { ON_SCREEN });
+    let people = table(space, &shown, Columns::of(space.scenario()));
+    let report = match form {
+        Output::Table => Report::of_table(people),
+        Output::Csv => Report::of_table(people).with_csv(table(space, &rows, Columns::All)),
+        Output::Json => Report::new(people, &values(space, &rows))?,
+        Output::Html => {
+            let report = Report::new(people, &values(space, &shown))?;
+            if note.is_empty() { report.with_picture(Picture::Map(map(space, &rows))) } else { report }
+        }
     };
-    let values: Vec<_> = rows.iter().map(|row| row.value(space)).collect();
-    let report = Report::new(table(Columns::of(space.scenario())), &values)?.with_csv(table(Columns::All));
-    Ok(if is_too_long {
-        report.with_preamble(format!("Of {count} policies, which a page has no room for, only those on the front.\n"))
-    } else {
-        report.with_picture(Picture::Map(map(space, &rows)))
-    })
+    let front = format!(
+        "{} of {} policies. On the Pareto front, marked *, are those than which none detects faster without more needless \
+         restarts.\n",
+        rows.len(),
+        space.len()
+    );
+    Ok(report.with_preamble(front).with_preamble(note))
+}
+
+/// The rows that people see where there is room for so many, and a line about the others, if there are any.
+fn shown<'a>(rows: &[Row<'a>], room: usize) -> (Vec<Row<'a>>, String) {
+    let all = rows.len();
+    if all <= room {
+        return (rows.to_vec(), String::new());
+    }
+    let mut front: Vec<_> = rows.iter().copied().filter(|row| row.on_front).collect();
+    let which = match front.len() {
+        on_front if on_front <= room => "the front".to_owned(),
+        on_front => format!("the first {room} of the {on_front} on the front"),
+    };
+    front.truncate(room);
+    (front, format!("Shown is only {which}; --output csv and json have all {all}.\n"))
+}
+
+fn table(space: &Space, rows: &[Row<'_>], columns: Columns) -> Table {
+    let fields = space.axes().iter().map(|axis| axis.field.clone());
+    let figures = columns.names().chain(["pareto"]).map(str::to_owned);
+    Table::new(fields.chain(figures), rows.iter().map(|row| row.cells(space, columns)))
+}
+
+fn values<'a>(space: &'a Space, rows: &[Row<'a>]) -> Vec<Value<'a>> {
+    rows.iter().map(|row| row.value(space)).collect()
 }
 
 /// A policy that was run.
+#[derive(Clone, Copy)]
 struct Row<'a> {
     number: usize,
     outcome: &'a Outcome,
