@@ -8,6 +8,9 @@ use comfy_table::presets::ASCII_MARKDOWN;
 
 use super::page::Text;
 
+/// The most characters of a cell that people see in text.
+const WIDEST: usize = 100;
+
 /// A header and rows with a cell for each column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Table {
@@ -24,12 +27,13 @@ impl Table {
         Self { header: header.into_iter().map(Into::into).collect(), rows: rows.into_iter().collect() }
     }
 
-    /// Writes it for people: blanks in the header, everything but the first column on the right.
+    /// Writes it for people: blanks in the header, everything but the first column on the right, of a long list the
+    /// beginning.
     pub fn write_text(&self, out: &mut impl Write) -> io::Result<()> {
         let mut table = comfy_table::Table::new();
         table.load_style(ASCII_MARKDOWN);
         table.set_header(self.header.iter().map(|name| name.replace('_', " ")));
-        table.add_rows(&self.rows);
+        table.add_rows(self.rows.iter().map(|row| row.iter().map(|cell| shortened(cell))));
         for column in table.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
         }
@@ -67,6 +71,13 @@ impl Table {
     }
 }
 
+fn shortened(cell: &str) -> Cow<'_, str> {
+    match cell.char_indices().nth(WIDEST) {
+        Some((end, _)) => format!("{}...", &cell[..end]).into(),
+        None => cell.into(),
+    }
+}
+
 fn quoted(cell: &str) -> Cow<'_, str> {
     if cell.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", cell.replace('"', "\"\"")).into()
@@ -86,6 +97,14 @@ mod tests {
         table.write_text(&mut out).unwrap();
         let expected = "| setting   | in loop |\n|-----------|---------|\n| no probes |       0 |\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn of_a_long_list_people_see_the_beginning() {
+        let table = Table::new(["detection"], [vec!["2 ".repeat(50_000)]]);
+        let mut out = Vec::new();
+        table.write_text(&mut out).unwrap();
+        assert!(String::from_utf8(out).unwrap().ends_with(&format!("| {}... |\n", "2 ".repeat(50))));
     }
 
     #[test]
