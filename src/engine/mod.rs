@@ -173,9 +173,9 @@ impl Engine {
         if !replica.is_settled {
             gate::step(replica, key, fleet.as_deref(), now, recorder);
             if let (Some(key), Some(fleet)) = (key, fleet) {
-                let was_busy = fleet.is_busy();
+                let followed = fleet.follows(replica);
                 fleet.note(replica, now);
-                if was_busy || fleet.is_busy() {
+                if followed || fleet.follows(replica) {
                     self.fleet_agenda.touch(key.0);
                 }
                 replica.is_settled = fleet.spec.is_some() && replica.gate.is_settled();

@@ -133,6 +133,7 @@ pub(super) fn report<'a>(
             .collect(),
         ..PolicyReport::default()
     };
+    report.seats.sort_unstable_by_key(|seat| seat.seat);
     for kind in RuleKind::ALL {
         let known = spec.is_some_and(|spec| spec.rule(kind).is_some());
         let rule = RuleReport { ever_passed: fleet.ever_passed[kind], ..RuleReport::default() };

@@ -7,6 +7,7 @@ use std::num::NonZeroU32;
 
 use super::replica::{Faults, Hit, Leave};
 use super::{Scenario, TrueState};
+use crate::engine::Time;
 
 /// A fault that hits every replica at random.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +45,14 @@ impl Scenario {
         self.startup_jitter > 0 || !self.chances.is_empty()
     }
 
-    /// By how many turns a replica that is opened in a turn takes longer to start.
-    pub(super) fn jitter(&self, replica: usize, turn: u64) -> u32 {
+    /// By how many turns a replica that is opened at that time takes longer to start.
+    pub(super) fn jitter(&self, replica: usize, opened: Time) -> u32 {
         match self.startup_jitter.checked_add(1).and_then(NonZeroU32::new) {
             None | Some(NonZeroU32::MIN) => 0,
-            Some(choices) => draw([self.seed, Purpose::Startup as u64, replica as u64, 0, turn], choices),
+            Some(choices) => {
+                let turn = self.index_at(opened);
+                draw([self.seed, Purpose::Startup as u64, replica as u64, 0, turn], choices)
+            }
         }
     }
 }
@@ -85,7 +89,7 @@ fn mix(bits: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Span, Time};
+    use crate::engine::Span;
     use crate::scenario::{Condition, Opening, ScenarioFile};
 
     /// Four replicas, 20,000 turns of a second; the last replica joins at 10,000.

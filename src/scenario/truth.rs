@@ -88,7 +88,7 @@ impl Scenario {
     /// How long a replica takes to start that is opened at that time; zero for one that the scenario does not have.
     pub fn startup(&self, replica: usize, opened: Time) -> Span {
         let Some(part) = self.replicas.get(replica) else { return Span::ZERO };
-        self.turn * (u64::from(part.startup) + u64::from(self.jitter(replica, self.index_at(opened))))
+        self.turn * (u64::from(part.startup) + u64::from(self.jitter(replica, opened)))
     }
 
     /// When a replica is opened for the first time, if it is not there from the beginning.

@@ -147,9 +147,9 @@ impl Fleet {
         self.wanting.get(&replica.key.index).map(|(_, rule)| *rule)
     }
 
-    /// Whether it matters to it what becomes of its replicas.
-    pub(super) fn is_busy(&self) -> bool {
-        self.seats.are_open() || !self.wanting.is_empty()
+    /// Whether it matters to it what becomes of a replica: somebody wants a restart, or has one in flight there.
+    pub(super) fn follows(&self, replica: &Replica) -> bool {
+        !self.wanting.is_empty() || replica.seat().is_some_and(|seat| self.seats.is_open(seat))
     }
 
     /// Follows the restarts in flight, then decides new ones.

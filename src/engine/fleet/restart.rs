@@ -47,9 +47,9 @@ impl Fleet {
     /// Orders what was written down: only an acknowledged intent is carried out, and only while it is still wanted.
     pub(super) fn order(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
         let Self { seats, wanting, .. } = self;
-        seats.change_opened(|seat| {
-            let Some(result) = seat.written.take() else { return };
-            let Some((intent, order)) = seat.memory.intent.zip(seat.order()) else { return };
+        for seat in seats.opened_mut() {
+            let Some(result) = seat.written.take() else { continue };
+            let Some((intent, order)) = seat.memory.intent.zip(seat.order()) else { continue };
             let replica = intent.replica.and_then(|replica| look.replica(replica));
             let wanted = replica.filter(|replica| {
                 wanting.contains_key(&replica.key.index)
@@ -72,7 +72,7 @@ impl Fleet {
                 (EffectResult::Refused(refusal), _, _) => seat.refuse(refusal, look.now),
                 (EffectResult::Unknown, _, _) => seat.refuse(Refusal::Failed, look.now),
             }
-        });
+        }
     }
 
     /// Decides the restarts that are asked for, the longest wanted first.

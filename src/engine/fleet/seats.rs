@@ -6,28 +6,20 @@ use super::super::seat::Seat;
 use super::super::{ReplicaKey, RestartSettings, SeatKey, Time};
 
 /// The seats that remember something. A seat is open, which is to be looked at, when it was changed, while a restart of
-/// it is in flight, and when it is to be forgotten.
+/// it is in flight, and when it is to be forgotten; else it is quiet.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Seats {
-    all: BTreeMap<SeatKey, Listed>,
-    open: Vec<SeatKey>,
-    /// When each of the others is to be forgotten.
-    quiet: BTreeSet<(Time, SeatKey)>,
+    open: BTreeMap<SeatKey, Seat>,
+    quiet: BTreeMap<SeatKey, Quiet>,
+    /// When the quiet ones are to be forgotten.
+    ends: BTreeSet<(Time, SeatKey)>,
 }
 
-#[derive(Clone, Debug, Default)]
-struct Listed {
+#[derive(Clone, Debug)]
+struct Quiet {
     seat: Seat,
-    list: List,
-}
-
-/// Where a seat is listed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum List {
-    #[default]
-    None,
-    Open,
-    Quiet(Time),
+    /// When it is to be forgotten, if ever.
+    end: Option<Time>,
 }
 
 /// Whether a seat still remembers something.
@@ -39,98 +31,85 @@ pub(super) enum Memory {
 
 impl Seats {
     pub(in super::super) fn get(&self, key: SeatKey) -> Option<&Seat> {
-        self.all.get(&key).map(|listed| &listed.seat)
+        self.open.get(&key).or_else(|| self.quiet.get(&key).map(|quiet| &quiet.seat))
     }
 
-    /// All of them, in key order.
+    /// All of them, in any order.
     pub(in super::super) fn iter(&self) -> impl Iterator<Item = (SeatKey, &Seat)> {
-        self.all.iter().map(|(key, listed)| (*key, &listed.seat))
+        self.opened().chain(self.quiet.iter().map(|(key, quiet)| (*key, &quiet.seat)))
     }
 
     /// Opens a seat; a new one if it remembered nothing.
     pub(super) fn open(&mut self, key: SeatKey) -> &mut Seat {
-        let Listed { seat, list } = self.all.entry(key).or_default();
-        if let List::Quiet(at) = list {
-            self.quiet.remove(&(*at, key));
-        }
-        if std::mem::replace(list, List::Open) != List::Open {
-            self.open.push(key);
-        }
-        seat
+        let Self { open, quiet, ends } = self;
+        open.entry(key).or_insert_with(|| {
+            let Some(Quiet { seat, end }) = quiet.remove(&key) else { return Seat::default() };
+            if let Some(end) = end {
+                ends.remove(&(end, key));
+            }
+            seat
+        })
     }
 
     /// Opens a seat that remembers something.
     pub(super) fn open_known(&mut self, key: SeatKey) -> Option<&mut Seat> {
-        self.all.contains_key(&key).then(|| self.open(key))
+        self.get(key)?;
+        Some(self.open(key))
     }
 
     /// Opens every seat, as under new settings.
     pub(super) fn open_all(&mut self) {
-        let keys: Vec<_> = self.all.keys().copied().collect();
-        for key in keys {
-            self.open(key);
-        }
+        self.ends.clear();
+        self.open.extend(std::mem::take(&mut self.quiet).into_iter().map(|(key, quiet)| (key, quiet.seat)));
     }
 
     /// A replica sits nowhere any more.
     pub(super) fn vacate(&mut self, replica: ReplicaKey) {
-        let sits = |(_, listed): &(&SeatKey, &Listed)| listed.seat.memory.occupant == Some(replica);
-        let left: Vec<_> = self.all.iter().filter(sits).map(|(key, _)| *key).collect();
+        let sits = |(key, seat): (SeatKey, &Seat)| (seat.memory.occupant == Some(replica)).then_some(key);
+        let left: Vec<_> = self.iter().filter_map(sits).collect();
         for key in left {
             self.open(key).memory.occupant = None;
         }
     }
 
-    /// Whether any is open.
-    pub(super) fn are_open(&self) -> bool {
-        !self.open.is_empty()
+    /// Whether it is open.
+    pub(super) fn is_open(&self, key: SeatKey) -> bool {
+        self.open.contains_key(&key)
     }
 
-    /// Those that are open.
+    /// Those that are open, in key order.
     pub(super) fn opened(&self) -> impl Iterator<Item = (SeatKey, &Seat)> {
-        self.open.iter().filter_map(|key| Some((*key, self.get(*key)?)))
+        self.open.iter().map(|(key, seat)| (*key, seat))
     }
 
-    /// Changes those that are open, in key order.
-    pub(super) fn change_opened(&mut self, mut change: impl FnMut(&mut Seat)) {
-        self.open.sort_unstable();
-        for key in &self.open {
-            if let Some(listed) = self.all.get_mut(key) {
-                change(&mut listed.seat);
-            }
-        }
+    /// Those that are open, in key order, to be changed.
+    pub(super) fn opened_mut(&mut self) -> impl Iterator<Item = &mut Seat> {
+        self.open.values_mut()
     }
 
     /// Changes those that are open and those that are to be forgotten by `now`, in key order. Those that are forgotten,
     /// or have no restart in flight, are not open afterwards.
     pub(super) fn close(&mut self, now: Time, settings: &RestartSettings, mut change: impl FnMut(&mut Seat) -> Memory) {
-        while let Some((_, key)) = self.quiet.first().copied().filter(|(at, _)| *at <= now) {
+        while let Some((_, key)) = self.ends.first().copied().filter(|(at, _)| *at <= now) {
             self.open(key);
         }
-        self.open.sort_unstable();
-        let Self { all, open, quiet } = self;
-        open.retain(|key| {
-            let Some(Listed { seat, list }) = all.get_mut(key) else { return false };
+        let Self { open, quiet, ends } = self;
+        open.retain(|key, seat| {
             if change(seat) == Memory::Forgotten {
-                all.remove(key);
                 return false;
             }
             if seat.memory.intent.is_some() {
                 return true;
             }
-            *list = match seat.resets(settings) {
-                Some(at) => {
-                    quiet.insert((at, *key));
-                    List::Quiet(at)
-                }
-                None => List::None,
-            };
+            let end = seat.resets(settings);
+            ends.extend(end.map(|end| (end, *key)));
+            quiet.insert(*key, Quiet { seat: std::mem::take(seat), end });
             false
         });
     }
 
     /// When the next of those that are not open is to be forgotten.
     pub(super) fn forgets_at(&self) -> Option<Time> {
-        self.quiet.first().map(|(at, _)| *at)
+        self.ends.first().map(|(at, _)| *at)
     }
 }

@@ -51,19 +51,17 @@ impl<'a> Course<'a> {
         self.changes.extend(next.map(|at| Reverse((at, replica))));
     }
 
-    /// Until when nothing happens to a replica after `now`, unless the engine does something; at most `end`.
+    /// Until when nothing happens to a replica itself after `now`, unless the engine does something; at most `end`.
     pub(super) fn quiet_until(&self, replica: usize, now: Time, end: Time) -> Time {
         let reopening = self.scenario.reopenings(replica).find(|at| *at > now);
-        let stores = self.scenario.next_change_of_stores(now);
-        [self.next_changes[replica], reopening, stores].into_iter().flatten().fold(end, Time::min)
+        [self.next_changes[replica], reopening].into_iter().flatten().fold(end, Time::min)
     }
 
-    /// When something happens next after `now`, to anybody or to the requests.
+    /// When something happens next after `now`, to any replica or to the requests.
     pub(super) fn next(&self, now: Time) -> Option<Time> {
         let opening = self.openings.last().map(|(at, _)| *at);
         let change = self.changes.peek().map(|Reverse((at, _))| *at);
-        let stores = self.scenario.next_change_of_stores(now);
         let requests = Some(self.scenario.begin_of(self.scenario.requests_from())).filter(|at| *at > now);
-        [opening, change, stores, requests].into_iter().flatten().min()
+        [opening, change, requests].into_iter().flatten().min()
     }
 }

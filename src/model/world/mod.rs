@@ -150,7 +150,8 @@ impl<'a, O: Observer> World<'a, O> {
     /// next, be it past the end.
     fn skip(&mut self, now: Moment) -> u32 {
         let end = Time::ZERO + self.scenario.length();
-        for replica in std::mem::take(&mut self.awake) {
+        let end = self.scenario.next_change_of_stores(now.time).map_or(end, |stores| stores.min(end));
+        for replica in self.awake.drain(..) {
             self.processes[replica].is_awake = false;
             let until = self.course.quiet_until(replica, now.time, end);
             let condition = self.members[replica].condition;
