@@ -35,8 +35,8 @@ fn what_a_false_ejection_costs_comes_out_of_the_same_run() {
 }
 
 #[test]
-fn the_lesson_needs_nothing_but_its_name() {
-    let printed = printed(&[]);
+fn in_the_model_each_depth_is_described_before_its_figures() {
+    let printed = printed(&["--world", "model"]);
     assert!(printed.starts_with("shallow: readiness asks /shallow, period 1 threshold 1\nready: "), "{printed}");
     assert!(printed.contains("\n| deep-local  |          58 |"), "{printed}");
 }
@@ -44,16 +44,22 @@ fn the_lesson_needs_nothing_but_its_name() {
 #[test]
 fn one_depth_alone_is_its_row() {
     let rows: serde_json::Value =
-        serde_json::from_str(&printed(&["--setting", "deep-shared", "--output", "json"])).unwrap();
+        serde_json::from_str(&printed(&["--world", "model", "--setting", "deep-shared", "--output", "json"])).unwrap();
     assert_eq!(rows.as_array().unwrap().len(), 1);
     assert_eq!((&rows[0]["content"], &rows[0]["vain_rejections"]), (&"deep-shared".into(), &88.into()));
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let refused = lesson(&["--table", "load", "--setting", "ready"]).assert().code(2).get_output().stderr.clone();
-    let refused = String::from_utf8(refused).unwrap();
-    assert!(refused.contains("--setting chooses among the depths"), "{refused}");
+    for (args, sentence) in [
+        (&["--table", "load", "--setting", "ready"][..], "--setting chooses among the depths"),
+        (&["--table", "content", "--world", "local"], "--table prints a table of the model: leave out --world local"),
+        (&["--speed", "1000"], "--speed 1000 is too fast for the setting shallow: spec.readiness.period: "),
+    ] {
+        let refused = lesson(args).assert().code(2).get_output().stderr.clone();
+        let refused = String::from_utf8(refused).unwrap();
+        assert!(refused.contains(sentence), "{refused}");
+    }
 }
 
 #[test]

@@ -15,15 +15,15 @@ fn the_published_tables_come_out_byte_for_byte_and_nothing_else() {
 }
 
 #[test]
-fn the_lesson_needs_nothing_but_its_name() {
-    let printed = printed(&[]);
+fn in_the_model_each_placement_is_described_before_its_figures() {
+    let printed = printed(&["--world", "model"]);
     assert!(printed.contains("\nregistry: resolve registry; a beat every 1s, time to live 3s\n"), "{printed}");
     assert!(printed.contains("\n| registry + cache 800         |                3180 |"), "{printed}");
 }
 
 #[test]
 fn a_placement_alone_is_its_row() {
-    let rows = values(&["--setting", "static-list"]);
+    let rows = values(&["--world", "model", "--setting", "static-list"]);
     let row = json!([{
         "placement": "static list",
         "detection_window_ms": null,
@@ -36,7 +36,7 @@ fn a_placement_alone_is_its_row() {
 
 #[test]
 fn a_scenario_of_ones_own_goes_by_the_name_of_its_file() {
-    let rows = values(&["--scenario", "lessons/discovery/registry-cache.yaml"]);
+    let rows = values(&["--world", "model", "--scenario", "lessons/discovery/registry-cache.yaml"]);
     let row = json!([{
         "placement": "lessons/discovery/registry-cache.yaml",
         "detection_window_ms": 3180,
@@ -79,6 +79,7 @@ fn what_makes_no_sense_is_refused() {
         (&["--world", "cluster"], "invalid value 'cluster'"),
         (&["--scenario", "lessons/discovery/budget.yaml"], "lessons/discovery/budget.yaml:2:1: "),
         (&["--scenario", "lessons/nowhere.yaml"], "lessons/nowhere.yaml"),
+        (&["--world", "local", "--table", "budget"], "--table prints a table of the model"),
     ] {
         let refused = lesson(args).assert().code(2).get_output().stderr.clone();
         let refused = String::from_utf8(refused).unwrap();

@@ -13,9 +13,9 @@ use serde_json::Value;
 #[test]
 fn without_probes_nobody_is_restarted_and_requests_fail_on_those_who_start_or_are_stuck() {
     let files = Files::new("no-probes");
-    files.scenario(60, "reopenings: [{replica: 0, at: 5}]\nfaults: [{replica: 1, at: 30, stuck: {}}]");
+    files.scenario(40, "reopenings: [{replica: 0, at: 5}]\nfaults: [{replica: 1, at: 20, stuck: {}}]");
     files.policy("");
-    let (figures, said) = files.lab(&["--speed", "10"]).figures();
+    let (figures, said) = files.lab(&["--speed", "5"]).figures();
     let measured = &figures["measured"];
     assert_eq!((&measured["restarts"], &figures["model"]["restarts"]), (&0.into(), &0.into()));
     assert!(measured["early_errors"].as_u64().unwrap() > 0, "{figures}");
@@ -59,22 +59,58 @@ fn a_process_that_somebody_kills_is_started_again_and_was_not_restarted_by_us() 
 }
 
 #[test]
-fn an_edit_is_in_force_at_once_and_an_invalid_one_never() {
+fn an_edit_is_in_force_at_once_and_after_an_invalid_one_what_was_before_still_is() {
     let files = Files::new("edits");
-    files.scenario(100_000, "faults: [{replica: 1, at: 2, stuck: {}}]");
-    files.policy("");
-    let mut lab = files.lab(&["--speed", "2"]);
-    lab.until_it_says("r1   is stuck");
+    let stuck: Vec<_> = (1..500).map(|n| format!("{{replica: 1, at: {}, stuck: {{}}}}", 20 * n)).collect();
+    files.scenario(100_000, &format!("faults: [{}]", stuck.join(", ")));
+    files.policy("liveness: {httpGet: {port: http, path: /live}, period: 1s, failureThreshold: 2}");
+    let mut lab = files.lab(&["--speed", "5"]);
+    lab.until_it_says("r1   Restarted: ");
     files.policy("liveness: {httpGet: {port: http, path: /live}, period: 1s, failureThreshold: 0}");
     let refusal = lab.until_it_says("; the last valid policy stays in force");
     let place = format!("{}:8:", files.path("policy.yaml").display());
     assert!(refusal.starts_with(&place) && refusal.contains(": spec.liveness.failureThreshold: "), "{refusal}");
-    files.policy("liveness: {httpGet: {port: http, path: /live}, period: 1s, failureThreshold: 2}");
+    lab.until_it_says("r1   Restarted: the liveness rule failed 2 of 2 times in a row");
+    files.policy("liveness: {httpGet: {port: http, path: /live}, period: 1s, failureThreshold: 3}");
     lab.until_it_says("policy.yaml: in force");
-    lab.until_it_says("r1   Restarted: ");
+    lab.until_it_says("r1   Restarted: the liveness rule failed 3 of 3 times in a row");
     lab.kill("TERM");
     let (figures, _) = lab.figures();
     assert_eq!(figures["model"], Value::Null);
+}
+
+#[test]
+fn a_replica_that_joins_starts_before_it_gets_requests() {
+    let files = Files::new("joins");
+    files.scenario(100_000, "");
+    let joins =
+        fs::read_to_string(files.path("scenario.yaml")).unwrap().replace("startup: 3", "startup: 3, joins: {1: 4}");
+    fs::write(files.path("scenario.yaml"), joins).unwrap();
+    files.policy(
+        "startup: {httpGet: {port: http, path: /started}, period: 1s, failureThreshold: 100}
+  readiness: {httpGet: {port: http, path: /ready}, period: 1s, failureThreshold: 1}",
+    );
+    let mut lab = files.lab(&["--speed", "2"]);
+    for told in ["r1   is stopped", "r1   is starting", "r1   Admitted: "] {
+        lab.until_it_says(told);
+    }
+    lab.kill("INT");
+    let (figures, said) = lab.figures();
+    assert_eq!((&figures["measured"]["early_errors"], said.contains("Ejected")), (&0.into(), false), "{said}");
+}
+
+#[test]
+fn what_is_left_to_chance_comes_out_by_the_seed_as_in_the_model() {
+    let files = Files::new("seed");
+    files.scenario(20, "randomFaults: [{every: 10, dependencyLost: {for: 100}}]");
+    files.policy("");
+    let seeded = |seed: &str| {
+        let (figures, said) = files.lab(&["--speed", "4", "--seed", seed]).figures();
+        let serving = |world: &str| figures[world]["truly_serving"].as_f64().unwrap();
+        assert!((serving("measured") - serving("model")).abs() < 0.25, "{figures}{said}");
+        serving("model")
+    };
+    assert!(seeded("0") - seeded("4") > 0.9);
 }
 
 #[test]
@@ -95,13 +131,59 @@ fn what_no_process_can_play_is_refused_before_anything_is_done() {
         assert!(said.contains("policy.yaml:8:") && said.contains(place), "{said}");
         assert_eq!(lab.child.wait().unwrap().code(), Some(2));
     }
+    files.policy("");
+    for (line, place) in [
+        ("propagation: L7", "scenario.yaml:5:14: propagation: only the model knows"),
+        ("reopenings: []", "scenario.yaml:4:11: replicas: 201 processes are too many for one machine"),
+    ] {
+        files.scenario(10, line);
+        let scenario = fs::read_to_string(files.path("scenario.yaml")).unwrap();
+        let count = if line.starts_with("propagation") { "count: 2" } else { "count: 201" };
+        fs::write(files.path("scenario.yaml"), scenario.replace("count: 2", count)).unwrap();
+        let path = files.path("scenario.yaml").display().to_string();
+        for arguments in [
+            &["lab", &files.path("policy.yaml").display().to_string(), &path][..],
+            &["lesson", "discovery", "--scenario", &path],
+        ] {
+            let mut program = Program::start(arguments);
+            let (_, said) = program.output();
+            assert!(said.contains(place), "{said}");
+            assert_eq!(program.child.wait().unwrap().code(), Some(2));
+        }
+    }
+}
+
+#[test]
+fn what_a_half_down_replica_accepted_is_missing_in_the_store() {
+    let mut lesson = Program::start(&["lesson", "depth", "--setting", "ready", "--output", "json"]);
+    let (rows, said) = lesson.figures();
+    assert_eq!((&rows[0]["model"]["silent_losses"], &rows[0]["model"]["out_of_pool"]), (&17.into(), &32.into()));
+    assert!(rows[0]["measured"]["silent_losses"].as_u64().unwrap() > 0, "{rows}{said}");
+    assert!(rows[0]["measured"]["dropped_batch"].as_u64().unwrap() > 0, "{rows}{said}");
+}
+
+#[test]
+fn a_list_that_nobody_changes_never_learns_and_a_registry_does() {
+    let placements = ["static-list", "registry", "registry-graceful"];
+    let run = |name| Program::start(&["lesson", "discovery", "--setting", name, "--speed", "2", "--output", "json"]);
+    let measured = placements.map(run).map(|mut lesson| {
+        let (rows, said) = lesson.figures();
+        assert!(rows[0]["model"].is_object(), "{said}");
+        rows[0]["measured"].clone()
+    });
+    let of = |column: &str| measured.each_ref().map(|row| row[column].as_u64());
+    let [window, _, _] = of("detection_window_ms");
+    let [_, dead, dead_graceful] = of("to_dead_address");
+    let [new, new_registry, new_graceful] = of("to_new_replica");
+    assert_eq!((window, new), (None, Some(0)));
+    assert!(dead > dead_graceful && new_registry > Some(0) && new_graceful > Some(0), "{measured:?}");
 }
 
 #[test]
 fn a_program_that_is_told_to_stop_says_so_and_leaves_no_process() {
     for name in ["INT", "TERM"] {
-        let mut program = Program::start(&["lesson", "replicas", "--setting", "plus-startup", "--speed", "1"]);
-        let processes = program.processes(8);
+        let mut program = Program::start(DEPTH);
+        let processes = program.processes(4);
         program.kill(name);
         let (_, said) = program.output();
         assert!(said.contains("error: interrupted"), "{said}");
@@ -112,14 +194,35 @@ fn a_program_that_is_told_to_stop_says_so_and_leaves_no_process() {
 
 #[test]
 fn a_program_that_is_killed_leaves_no_process() {
-    let mut program = Program::start(&["lesson", "replicas", "--setting", "plus-startup", "--speed", "1"]);
-    let processes = program.processes(8);
-    program.kill("KILL");
-    program.child.wait().unwrap();
-    for pid in processes {
-        until(|| !lives(pid));
+    for (lesson, processes) in [(DEPTH, 4), (DISCOVERY, 5)] {
+        let mut program = Program::start(lesson);
+        let processes = program.processes(processes);
+        program.kill("KILL");
+        program.child.wait().unwrap();
+        for pid in processes {
+            until(|| !lives(pid));
+        }
     }
 }
+
+#[test]
+fn a_program_whose_stores_or_registry_end_says_so_and_leaves_no_process() {
+    for (lesson, processes, role) in [(DEPTH, 4, "store"), (DISCOVERY, 5, "registry")] {
+        let mut program = Program::start(lesson);
+        let processes = program.processes(processes);
+        let is_it = |pid: &&u32| arguments_of(**pid).get(2).is_some_and(|argument| argument == role);
+        signal("KILL", *processes.iter().find(is_it).unwrap());
+        let (_, said) = program.output();
+        assert!(said.contains(&format!("the process {role}")) && said.contains("failed"), "{said}");
+        assert_eq!(program.child.wait().unwrap().code(), Some(1));
+        assert_eq!(processes.into_iter().filter(|pid| lives(*pid)).count(), 0);
+    }
+}
+
+/// Three replicas and the shared stores, for four minutes.
+const DEPTH: &[&str] = &["lesson", "depth", "--setting", "ready", "--speed", "1"];
+/// Four replicas and the registry, for eleven seconds.
+const DISCOVERY: &[&str] = &["lesson", "discovery", "--setting", "registry", "--speed", "1"];
 
 /// A policy and a scenario in a folder of their own.
 struct Files(PathBuf);
@@ -245,6 +348,12 @@ fn children_of(parent: u32) -> Vec<u32> {
         fs::read_dir("/proc").unwrap().filter_map(|entry| entry.unwrap().file_name().to_str()?.parse().ok());
     let is_child = |pid: &u32| status(*pid).is_some_and(|(state, of)| of == parent && state != 'Z');
     processes.filter(is_child).collect()
+}
+
+/// What a process was started with.
+fn arguments_of(pid: u32) -> Vec<String> {
+    let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    line.split('\0').map(str::to_owned).collect()
 }
 
 /// Whether a process is there; one that only waits for its parent to look is not.

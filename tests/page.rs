@@ -47,7 +47,7 @@ fn a_sweep_is_shown_as_it_was() {
 
 #[test]
 fn a_lesson_is_shown_as_it_was() {
-    for lesson in [&["lesson", "replicas", "--world", "model"][..], &["lesson", "depth"]] {
+    for lesson in [&["lesson", "replicas", "--world", "model"][..], &["lesson", "depth", "--world", "model"]] {
         let page = Page::open(lesson[1], lesson);
         let figures = json(lesson);
         assert_eq!(page.figures(), figures);
@@ -56,6 +56,30 @@ fn a_lesson_is_shown_as_it_was() {
         assert_eq!(page.cells(column), run);
         assert_eq!(page.count("<h2>"), 2 + run.len(), "the figures, the legend, and a picture for each setting");
     }
+}
+
+#[test]
+fn a_lab_is_shown_as_it_was() {
+    let scenario = folder().join("lab.yaml");
+    let text = "
+        turn: 1s
+        turns: 10
+        requestsPerTurn: {read: 4, write: 4}
+        replicas: {count: 2, startup: 1}
+        faults: [{replica: 0, at: 3, halfDown: {for: 3}}, {replica: 1, at: 5, stuck: {}}]";
+    std::fs::write(&scenario, text).unwrap();
+    let page = Page::open("lab", &["lab", POLICY, scenario.to_str().unwrap(), "--speed", "4"]);
+    let figures = page.figures();
+    let shown = |column: &str| page.cells(column)[1].clone();
+    for column in ["restarts", "total_errors", "silent_losses"] {
+        assert_eq!(shown(column), figures["measured"][column].to_string(), "{column}");
+    }
+    let failed: u64 = page.attributes("data-failed").iter().map(|errors| errors.parse::<u64>().unwrap()).sum();
+    let silent: u64 = page.attributes("data-lost").iter().map(|losses| losses.parse::<u64>().unwrap()).sum();
+    assert_eq!(Some(failed), figures["measured"]["total_errors"].as_u64());
+    assert_eq!(Some(silent), figures["measured"]["silent_losses"].as_u64());
+    assert!(silent > 0);
+    assert!(page.dom.contains("<title>half-down, ") && page.dom.contains("<title>stuck, "), "{}", page.dom);
 }
 
 #[test]

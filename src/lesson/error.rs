@@ -36,7 +36,7 @@ pub enum NoPlan {
         /// The speed asked for.
         speed: Speed,
         /// The first setting that cannot follow.
-        setting: &'static str,
+        setting: String,
         /// What is wrong with its policy then.
         error: SpecError,
     },
@@ -75,10 +75,10 @@ pub enum LessonError {
         error: Box<ClusterError>,
     },
     /// A run on processes of this machine went wrong.
-    #[error("setting {}: {error}", setting.title())]
+    #[error("setting {setting}: {error}")]
     LocalRun {
         /// Which setting.
-        setting: Setting,
+        setting: String,
         /// What went wrong.
         error: Box<LocalError>,
     },

@@ -49,8 +49,8 @@ impl Plan {
     pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
         match self {
             Self::Replicas(plan) => plan.run(stop).await,
-            Self::Depth(plan) => plan.run(),
-            Self::Discovery(plan) => plan.run(),
+            Self::Depth(plan) => plan.run(stop).await,
+            Self::Discovery(plan) => plan.run(stop).await,
             Self::Propagation(plan) => plan.run(),
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! lessons --plan--> replicas, depth, discovery, propagation   the model, in the tables of the lesson
-//!                   |-> replicas::local_world               real processes \ what is measured
-//!                   '-> cluster_world                       real pods      / stands beside the model
+//!                     |-> processes, on this machine          real processes \ what is measured
+//!                     '-> cluster_world                       real pods      / stands beside the model
 //! ```
 //!
 //! A lesson is a module with a command line, which makes a plan, and a plan, which is run.
@@ -13,6 +13,8 @@ mod depth;
 pub mod discovery;
 mod error;
 mod lessons;
+mod measured;
+mod processes;
 mod progress;
 mod propagation;
 mod replicas;

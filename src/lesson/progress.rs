@@ -2,23 +2,22 @@
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::Setting;
 use crate::model::{Moment, Observer, Turn};
 
 /// A bar of turns on a terminal; elsewhere a line for each phase of a run. Both on standard error.
 pub struct Progress {
     bar: ProgressBar,
-    setting: &'static str,
+    setting: String,
 }
 
 impl Progress {
     /// The progress of a run of so many turns, beside that of others.
-    pub fn new(bars: &MultiProgress, setting: Setting, turns: u32) -> Self {
-        let bar = bars.add(ProgressBar::new(u64::from(turns)).with_prefix(setting.title()));
+    pub fn new(bars: &MultiProgress, setting: &str, turns: u32) -> Self {
+        let bar = bars.add(ProgressBar::new(u64::from(turns)).with_prefix(setting.to_owned()));
         if let Ok(style) = ProgressStyle::with_template("{prefix:20} [{bar:40}] {pos:>3}/{len} {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self { bar, setting: setting.title() }
+        Self { bar, setting: setting.to_owned() }
     }
 
     /// Something else is going on now.
@@ -43,8 +42,8 @@ impl Progress {
 }
 
 impl Observer for Progress {
-    fn passed(&mut self, _at: Moment, _turn: &Turn<'_>) {
-        self.bar.inc(1);
+    fn passed(&mut self, at: Moment, _turn: &Turn<'_>) {
+        self.bar.set_position(u64::from(at.turn) + 1);
     }
 }
 

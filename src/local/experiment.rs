@@ -1,28 +1,38 @@
 //! What is run, and what everybody is told.
 
-use std::sync::Arc;
-
 use k8s_openapi::jiff::Timestamp;
 
-use super::PacedPolicy;
 use super::process::{Program, Role};
 use super::replica::name;
+use super::{PacedPolicy, Script};
 use crate::engine::{Span, Time};
 use crate::fake_app::load::{Connections, Load, Plan, Requests, Route};
 use crate::registry::Resolve;
-use crate::scenario::{Scenario, Speed, Stores};
+use crate::scenario::{Speed, Stores};
 
 /// What is run.
 #[derive(Clone, Debug)]
 pub struct Experiment {
-    /// The scenario, as it is written.
-    pub scenario: Scenario,
-    /// Its text, for the fake app.
-    pub script: String,
+    /// What happens.
+    pub script: Script,
     /// The policy that is in force from the beginning.
     pub policy: PacedPolicy,
+    /// What decides over that which is random in it.
+    pub seed: u64,
     /// How fast everything runs.
     pub speed: Speed,
+    /// How requests know the replicas where the scenario has no registry for that.
+    pub listing: Listing,
+}
+
+/// How requests know the replicas.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Listing {
+    /// They go to whoever is in the pool.
+    #[default]
+    Followed,
+    /// They go to those who were there in the beginning, whatever becomes of them.
+    Fixed,
 }
 
 /// Where the processes are that others use.
@@ -38,7 +48,7 @@ const TIMEOUT: Span = Span::from_secs(1);
 impl Experiment {
     /// The process of the shared stores, if the scenario has any use for them.
     pub(super) fn stores(&self, program: &Program) -> Option<Role> {
-        let scenario = &self.scenario;
+        let scenario = &self.script.scenario;
         let requests = scenario.requests(scenario.requests_from());
         let asked = requests.write + requests.batch > 0;
         let scripted =
@@ -48,7 +58,7 @@ impl Experiment {
 
     /// The process of the registry, if the scenario has one.
     pub(super) fn registry(&self, program: &Program) -> Option<Role> {
-        self.scenario.registry()?;
+        self.script.scenario.registry()?;
         Some(self.role(program, "registry".to_owned(), vec!["registry".to_owned()]))
     }
 
@@ -61,18 +71,18 @@ impl Experiment {
             arguments.extend(registry.iter().map(|address| format!("--registry={address}")));
             self.role(program, name(replica), arguments)
         };
-        (0..self.scenario.replicas()).map(role).collect()
+        (0..self.script.scenario.replicas()).map(role).collect()
     }
 
     /// The load, from `start` on.
     pub(super) fn load(&self, start: Timestamp, addresses: Addresses) -> Load {
-        let scenario = &self.scenario;
+        let scenario = &self.script.scenario;
         let cache = |turns| self.speed.shorten(scenario.turn() * u64::from(turns));
-        let route = match (addresses.registry, scenario.resolve()) {
-            (None, _) => Route::Endpoints,
-            (Some(_), Resolve::Static) => Route::Fixed,
-            (Some(address), Resolve::Registry) => Route::Registry { address, cache: None },
-            (Some(address), Resolve::Cached(turns)) => Route::Registry { address, cache: Some(cache(turns.get())) },
+        let route = match (addresses.registry, scenario.resolve(), self.listing) {
+            (Some(address), Resolve::Registry, _) => Route::Registry { address, cache: None },
+            (Some(address), Resolve::Cached(turns), _) => Route::Registry { address, cache: Some(cache(turns.get())) },
+            (_, _, Listing::Fixed) => Route::Fixed,
+            (_, _, Listing::Followed) => Route::Endpoints,
         };
         Load {
             plan: Plan {
@@ -98,7 +108,8 @@ impl Experiment {
             "--script=-".to_owned(),
             "--listen=127.0.0.1:0".to_owned(),
             format!("--speed={}", self.speed),
+            format!("--seed={}", self.seed),
         ]);
-        Role { program: program.clone(), name, arguments, script: Arc::from(self.script.as_str()) }
+        Role { program: program.clone(), name, arguments, script: self.script.text.clone() }
     }
 }

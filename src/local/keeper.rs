@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::LocalError;
@@ -53,29 +52,13 @@ pub(super) struct Keeper {
     pub news: UnboundedSender<News>,
 }
 
-/// How a replica begins.
-pub(super) enum First {
-    /// Its process listens before t = 0.
-    Warm(Box<Process>),
-    /// It joins later.
-    Joins(Instant),
-}
-
 impl Keeper {
-    /// Keeps the replica.
+    /// Keeps the replica, whose first process listens already.
     ///
     /// # Errors
     /// If a process cannot be started, or fails. One that is killed has not failed: somebody wanted to see it go.
-    pub async fn keep(mut self, first: First) -> Result<(), LocalError> {
+    pub async fn keep(mut self, mut process: Process) -> Result<(), LocalError> {
         let mut incarnation = FIRST;
-        let mut process = match first {
-            First::Warm(process) => *process,
-            First::Joins(at) => tokio::select! {
-                () = tokio::time::sleep_until(at) => self.open().await?,
-                // Nobody orders anything from a process that is not there.
-                _ = self.orders.recv() => return Ok(()),
-            },
-        };
         loop {
             process.begin(self.start).await;
             tokio::select! {
@@ -91,15 +74,10 @@ impl Keeper {
                 }
             }
             self.tell(Change::Ended);
-            process = self.open().await?;
+            process = Process::start(&self.role).await?;
             incarnation.0 += 1;
+            self.tell(Change::Listens(process.address()));
         }
-    }
-
-    async fn open(&mut self) -> Result<Process, LocalError> {
-        let process = Process::start(&self.role).await?;
-        self.tell(Change::Listens(process.address()));
-        Ok(process)
     }
 
     /// Waits for a restart of this very process, and says what it gets to end; `None` when nobody orders any more.

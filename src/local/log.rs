@@ -16,7 +16,7 @@ pub struct Log {
 /// A request that was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// In which turn, counted from 0.
+    /// In which turn it really was, counted from 0; it may have been due in an earlier one.
     pub turn: u32,
     /// To which replica; none if it found nobody.
     pub to: Option<usize>,
@@ -36,18 +36,26 @@ pub(super) enum Rejected {
 pub struct Turn {
     /// What became of its requests.
     pub traffic: Traffic,
-    /// Replicas that said in its middle that they are healthy, in the pool or not.
+    /// What the replicas were in its middle; none if nobody looked.
+    pub look: Option<Look>,
+}
+
+/// What the replicas were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Those that said that they are healthy, in the pool or not.
     pub healthy: usize,
-    /// Replicas that were out of the pool in its middle.
+    /// Those that were out of the pool.
     pub out_of_pool: usize,
 }
 
 impl Log {
-    /// Takes note of a request; `rejected` says what it means that it found nobody.
-    pub(super) fn request(&mut self, line: &RequestLine, rejected: Rejected) -> Traffic {
+    /// Takes note of a request that was sent in a turn, counted from 0; `rejected` says what it means that it found
+    /// nobody.
+    pub(super) fn request(&mut self, line: &RequestLine, turn: u32, rejected: Rejected) -> Traffic {
         let traffic = traffic(line, rejected);
         self.turn(line.turn).traffic.add(&traffic);
-        self.sent.push(Sent { turn: line.turn, to: line.pod.as_deref().and_then(number) });
+        self.sent.push(Sent { turn, to: line.pod.as_deref().and_then(number) });
         traffic
     }
 
@@ -60,9 +68,8 @@ impl Log {
 
     /// Takes note of how a turn was in its middle.
     pub(super) fn truth(&mut self, line: &TruthLine) {
-        let turn = self.turn(line.turn);
-        turn.healthy = line.healthy;
-        turn.out_of_pool = line.states.len() - line.pool;
+        let look = Look { healthy: line.healthy, out_of_pool: line.states.len() - line.pool };
+        self.turn(line.turn).look = Some(look);
     }
 
     /// Every request, in the order in which they were answered.

@@ -19,11 +19,13 @@ mod policy;
 mod process;
 mod replica;
 mod run;
+mod script;
 mod world;
 
 pub use error::LocalError;
-pub use experiment::Experiment;
-pub use log::{Log, Sent, Turn};
+pub use experiment::{Experiment, Listing};
+pub use log::{Log, Look, Sent, Turn};
 pub use policy::PacedPolicy;
 pub use process::Program;
-pub use run::{Restart, Run, run};
+pub use run::{Counts, Restart, Run, run};
+pub use script::Script;

@@ -22,13 +22,15 @@ pub(super) struct Replica {
     number: u32,
     orders: UnboundedSender<Order>,
     /// Where its process listens; of one that is gone, where it listened.
-    pub address: Option<SocketAddr>,
+    pub address: SocketAddr,
     /// Which process it is.
     pub incarnation: Incarnation,
     /// When that was opened, in the scenario's time.
     pub opening: Opening,
     /// What it does.
     pub process: Process,
+    /// When the replica joins, in the scenario's time, if it has not yet.
+    pub joins: Option<Time>,
     /// Its gate, where the policy has gates.
     pub gate: Gate,
 }
@@ -36,8 +38,6 @@ pub(super) struct Replica {
 /// What a replica's process does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Process {
-    /// The replica has not joined yet.
-    Absent,
     /// It listens.
     Runs {
         /// Since when.
@@ -50,35 +50,32 @@ pub(super) enum Process {
 }
 
 impl Replica {
-    /// A replica that is warm and in the pool.
-    pub fn warm(number: usize, address: SocketAddr, orders: UnboundedSender<Order>) -> Self {
+    /// A replica whose first process listens: it is warm and in the pool, or joins later.
+    pub fn new(number: usize, address: SocketAddr, joins: Option<Time>, orders: UnboundedSender<Order>) -> Self {
         Self {
             number: u32::try_from(number).unwrap_or(u32::MAX),
             orders,
-            address: Some(address),
+            address,
             incarnation: FIRST,
             opening: Opening::Warm,
             process: Process::Runs { since: Time::ZERO },
+            joins,
             gate: Gate::Open,
-        }
-    }
-
-    /// A replica that joins later.
-    pub fn absent(number: usize, orders: UnboundedSender<Order>) -> Self {
-        Self {
-            number: u32::try_from(number).unwrap_or(u32::MAX),
-            orders,
-            address: None,
-            incarnation: Incarnation(FIRST.0 - 1),
-            opening: Opening::Warm,
-            process: Process::Absent,
-            gate: Gate::Closed,
         }
     }
 
     /// Whether it has joined.
     pub fn is_there(&self) -> bool {
-        self.process != Process::Absent
+        self.joins.is_none()
+    }
+
+    /// It joins: its process, which has refused everything until now, begins to start. A gate lets nobody in unseen.
+    pub fn join(&mut self, now: Time, gate: Gate) {
+        if let Some(at) = self.joins.take() {
+            self.opening = Opening::Planned(at);
+            self.process = Process::Runs { since: now };
+            self.gate = gate;
+        }
     }
 
     /// Whether this very process runs.
@@ -95,10 +92,15 @@ impl Replica {
 
     /// Its next process listens.
     pub fn opened(&mut self, address: SocketAddr, now: Time, opening: Opening) {
-        self.address = Some(address);
+        self.address = address;
         self.incarnation.0 += 1;
         self.opening = opening;
         self.process = Process::Runs { since: now };
+    }
+
+    /// Whether requests go to it, and it has a process.
+    pub fn serves(&self) -> bool {
+        self.is_in_pool() && matches!(self.process, Process::Runs { .. })
     }
 
     /// Whether requests go to it. One that was told to end gets none; one that is gone unbidden does until its gate is
@@ -111,7 +113,7 @@ impl Replica {
     pub fn observation(&self, policy: &Policy, remembered: Option<Remembered>) -> Observation {
         let state = match self.process {
             Process::Runs { since } => ContainerState::Running { since },
-            Process::Absent | Process::Ends | Process::Gone => ContainerState::Down,
+            Process::Ends | Process::Gone => ContainerState::Down,
         };
         let target = Target::Container(Container { incarnation: self.incarnation, state, remembered });
         let mut targets = PerRule::default();

@@ -1,22 +1,22 @@
 //! One run: everybody is there before t = 0, then the turns pass.
 
 use std::io;
+use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
-use k8s_openapi::jiff::Timestamp;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::experiment::Addresses;
-use super::keeper::{First, Keeper, News, attend};
+use super::keeper::{Keeper, attend};
 use super::process::{Process, Program, Role};
 use super::replica::Replica;
 use super::world::{Senses, World};
 use super::{Experiment, LocalError, Log, PacedPolicy};
 use crate::engine::{Span, Time};
 use crate::fake_app::load::{self, Source};
-use crate::model::Observer;
+use crate::model::{Observer, Traffic};
 use crate::runtime::{Clock, timestamp};
 use crate::scenario::{Opening, Scenario};
 
@@ -29,10 +29,25 @@ pub struct Run {
     pub turns: u32,
     /// The restarts in those turns, in their order.
     pub restarts: Vec<Restart>,
+    /// What else was counted, until the run was told to stop.
+    pub counts: Counts,
     /// How often the policy was edited.
     pub edits: u32,
     /// What became of the requests.
     pub log: Log,
+    /// The most that a request was sent after it was due.
+    pub late: Duration,
+}
+
+/// What is only counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Questions that were asked and answered.
+    pub attempts: u64,
+    /// Replicas that were in the pool and that the engine took out.
+    pub ejections: u64,
+    /// Stuck replicas that no restart healed: those that ended by themselves, and those still stuck at the end.
+    pub undetected: u64,
 }
 
 /// A restart that was carried out.
@@ -46,16 +61,42 @@ pub struct Restart {
     pub at: Time,
 }
 
-/// From the moment that everybody is there to t = 0.
-const LEAD: Span = Span::from_millis(200);
+impl Run {
+    /// That the figures are off since the machine was busy, if it was.
+    pub fn remark(&self) -> Option<String> {
+        let late = self.late.as_millis();
+        (self.late > LATE).then(|| {
+            format!("requests were sent up to {late} ms late, so the figures are off: a lower --speed asks less of a busy machine")
+        })
+    }
+
+    /// What became of the requests of all turns that passed.
+    pub fn traffic(&self) -> Traffic {
+        let mut traffic = Traffic::default();
+        self.log.first(self.turns).iter().for_each(|turn| traffic.add(&turn.traffic));
+        traffic
+    }
+
+    /// Replicas that were out of the pool, summed over the turns; those in which nobody looked count like the others.
+    pub fn out_of_pool(&self) -> u64 {
+        let looks: Vec<_> = self.log.first(self.turns).iter().filter_map(|turn| turn.look).collect();
+        let out: u64 = looks.iter().map(|look| look.out_of_pool as u64).sum();
+        out * u64::from(self.turns) / (looks.len() as u64).max(1)
+    }
+}
+
+/// What a request may be late without being worth a word.
+const LATE: Duration = Duration::from_millis(30);
+/// From the moment that everybody is there to t = 0. A busy machine takes its time to tell everybody.
+const LEAD: Span = Span::from_millis(500);
 /// Processes that are started at once.
 const STARTED_AT_ONCE: usize = 8;
 
 /// Runs an experiment. Each of `edits` is a policy that is in force from then on. Told to stop, it ends early, with
 /// what was measured so far. No process is left when this returns.
 ///
-/// The observer is told that a turn is over when it is half over, with the requests that were answered since the one
-/// before.
+/// The observer is told of a turn in its middle, of short turns only now and then, with the requests that were answered
+/// since the one before.
 ///
 /// # Errors
 /// If a process cannot be started, or fails, or not every request could be sent.
@@ -86,15 +127,13 @@ async fn run_with(
     keepers: &mut JoinSet<Result<(), LocalError>>,
     done: &CancellationToken,
 ) -> Result<Run, LocalError> {
-    let scenario = experiment.scenario.clone().at_speed(experiment.speed);
+    let scenario = experiment.script.scenario.clone().at_speed(experiment.speed);
     let stores = Attendant::start(experiment.stores(program)).await?;
     let registry = Attendant::start(experiment.registry(program)).await?;
     let address = |attendant: &Option<Attendant>| attendant.as_ref().map(Attendant::address);
     let addresses = Addresses { stores: address(&stores), registry: address(&registry) };
     let roles = experiment.replicas(program, &addresses);
-    let is_there = |replica: &usize| scenario.joins(*replica).is_none();
-    let starting = stream::iter((0..roles.len()).filter(is_there)).map(|replica| Process::start(&roles[replica]));
-    let processes: Vec<_> = starting.buffered(STARTED_AT_ONCE).try_collect().await?;
+    let processes: Vec<_> = stream::iter(&roles).map(Process::start).buffered(STARTED_AT_ONCE).try_collect().await?;
 
     let clock = Clock::start();
     let start = clock.now() + LEAD;
@@ -102,13 +141,12 @@ async fn run_with(
         keepers.spawn(attend(process, role.name, timestamp(start), done.clone()));
     }
     let (tell_news, news) = mpsc::unbounded_channel();
-    let mut processes = processes.into_iter();
     let mut replicas = Vec::new();
-    for (number, role) in roles.into_iter().enumerate() {
-        let joins = scenario.joins(number).map(|joins| clock.instant(start + joins.since(Time::ZERO)));
-        let first = joins.map(First::Joins).or_else(|| processes.next().map(|process| First::Warm(Box::new(process))));
-        let Some(first) = first else { continue };
-        replicas.push(keep(number, role, first, timestamp(start), tell_news.clone(), keepers));
+    for (replica, (role, process)) in roles.into_iter().zip(processes).enumerate() {
+        let (orders, ordered) = mpsc::unbounded_channel();
+        replicas.push(Replica::new(replica, process.address(), scenario.joins(replica), orders));
+        let keeper = Keeper { replica, role, start: timestamp(start), orders: ordered, news: tell_news.clone() };
+        keepers.spawn(keeper.keep(process));
     }
 
     let world = World::new(scenario, experiment.policy.clone(), replicas, clock, start);
@@ -138,21 +176,4 @@ impl Attendant {
     fn address(&self) -> String {
         self.process.address().to_string()
     }
-}
-
-fn keep(
-    replica: usize,
-    role: Role,
-    first: First,
-    start: Timestamp,
-    news: UnboundedSender<News>,
-    keepers: &mut JoinSet<Result<(), LocalError>>,
-) -> Replica {
-    let (orders, ordered) = mpsc::unbounded_channel();
-    let held = match &first {
-        First::Warm(process) => Replica::warm(replica, process.address(), orders),
-        First::Joins(_) => Replica::absent(replica, orders),
-    };
-    keepers.spawn(Keeper { replica, role, start, orders: ordered, news }.keep(first));
-    held
 }

@@ -17,6 +17,8 @@ pub enum Cell {
     Exact(f64),
     /// A figure, printed with so many decimals; an exact tie goes up.
     Decimals(f64, usize),
+    /// By how much a figure differs, printed with its sign and so many decimals.
+    Change(f64, usize),
     /// No figure, and the word that is printed for it.
     Nothing(&'static str),
 }
@@ -37,21 +39,33 @@ impl Cell {
         Self::Text(Cow::Borrowed(text))
     }
 
-    fn print(&self) -> String {
+    /// By how much this differs from another one.
+    pub(super) fn minus(&self, other: &Self) -> Self {
+        match (self, other) {
+            (Self::Count(count), Self::Count(other)) => Self::Change(*count as f64 - *other as f64, 0),
+            (Self::Exact(figure), Self::Exact(other)) => Self::Change(figure - other, 2),
+            (Self::Decimals(figure, places), Self::Decimals(other, _)) => Self::Change(figure - other, *places),
+            (one, other) if one == other => Self::Change(0.0, 0),
+            _ => Self::Nothing("n/a"),
+        }
+    }
+
+    pub(super) fn print(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
             Self::Nothing(text) => (*text).to_owned(),
             Self::Count(count) => count.to_string(),
             Self::Exact(figure) => figure.to_string(),
             Self::Decimals(figure, places) => decimals(*figure, *places),
+            Self::Change(figure, places) => signed(*figure, *places),
         }
     }
 
-    fn value(&self) -> Value {
+    pub(super) fn value(&self) -> Value {
         match self {
             Self::Text(text) => text.as_ref().into(),
             Self::Count(count) => (*count).into(),
-            Self::Exact(figure) | Self::Decimals(figure, _) => (*figure).into(),
+            Self::Exact(figure) | Self::Decimals(figure, _) | Self::Change(figure, _) => (*figure).into(),
             Self::Nothing(_) => Value::Null,
         }
     }
@@ -63,6 +77,22 @@ pub fn decimals(figure: f64, places: usize) -> String {
     let doublings = i32::try_from(places + 1).unwrap_or(i32::MAX);
     let is_tie = (figure * 2f64.powi(doublings) % 2.0).abs() == 1.0;
     format!("{:.places$}", if is_tie { figure.next_up() } else { figure })
+}
+
+/// No difference has no sign.
+fn signed(difference: f64, places: usize) -> String {
+    let size = decimals(difference.abs(), places);
+    match size.parse() {
+        Ok(0.0) => {
+            if places == 0 {
+                "0".to_owned()
+            } else {
+                size
+            }
+        }
+        _ if difference < 0.0 => format!("-{size}"),
+        _ => format!("+{size}"),
+    }
 }
 
 #[cfg(test)]

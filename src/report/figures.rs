@@ -184,11 +184,12 @@ impl From<&local::Run> for Figures {
             |restart: &local::Restart| Restart::new(&run.scenario, restart.replica, restart.opening, restart.at);
         let restarts: Vec<_> = run.restarts.iter().map(restart).collect();
         let turns = run.log.first(run.turns);
-        let healthy: usize = turns.iter().map(|turn| turn.healthy).sum();
+        let looks: Vec<_> = turns.iter().filter_map(|turn| turn.look).collect();
+        let healthy: usize = looks.iter().map(|look| look.healthy).sum();
         let traffic = Traffic {
-            early_errors: turns.iter().map(|turn| turn.traffic.early_errors).sum(),
-            total_errors: turns.iter().map(|turn| turn.traffic.errors()).sum(),
-            truly_serving: healthy as f64 / f64::from(run.turns),
+            early_errors: run.traffic().early_errors,
+            total_errors: run.traffic().errors(),
+            truly_serving: healthy as f64 / looks.len().max(1) as f64,
         };
         Self::new(&restarts, traffic)
     }

@@ -1,6 +1,7 @@
 //! What came of a run, in any world, and how it is shown: figures, tables and the forms they are printed in.
 
 mod cell;
+mod compared;
 mod delivery;
 mod figures;
 mod observe;
@@ -10,6 +11,7 @@ mod recording;
 mod table;
 
 pub use cell::{Cell, decimals, of_cells};
+pub use compared::{Compared, beside_the_model};
 pub use delivery::{Delivery, NotDelivered, ignore_closed_pipe};
 pub use figures::{COLUMNS, Difference, Figures, Restart, Traffic};
 pub use output::{Output, Report};

@@ -2,13 +2,21 @@
 
 use super::{Decision, Losses, Membership, Recording};
 use crate::engine::Transition;
-use crate::model::{Attempt, Member, Moment, Observer, Standing, Turn};
+use crate::local;
+use crate::model::{Attempt, Member, Moment, Observer, Standing, Traffic, Turn};
 use crate::scenario::{Condition, RequestKind, Scenario};
 
 impl Recording {
     /// Nothing of this scenario has happened yet.
     pub fn of(scenario: &Scenario) -> Self {
         Self::new(scenario.replicas(), scenario.turn(), scenario.first_turn())
+    }
+
+    /// The same of a run on processes that is over, with what became of the requests of each turn: some are answered
+    /// later, and that one was lost silently is only known in the end.
+    #[must_use]
+    pub fn with_losses_of(self, run: &local::Run) -> Self {
+        self.with_losses(run.log.first(run.turns).iter().map(|turn| losses(&turn.traffic)).collect())
     }
 }
 
@@ -34,7 +42,11 @@ impl Observer for Recording {
             self.state(at.time, replica, state);
             self.membership(at.time, replica, membership);
         }
-        let silent = RequestKind::ALL.into_iter().map(|kind| turn.traffic.kinds[kind].lost_silently).sum();
-        self.turn_is_over(Losses { failed: turn.traffic.errors(), silent });
+        self.turn_is_over(losses(turn.traffic));
     }
+}
+
+fn losses(traffic: &Traffic) -> Losses {
+    let silent = RequestKind::ALL.into_iter().map(|kind| traffic.kinds[kind].lost_silently).sum();
+    Losses { failed: traffic.errors(), silent }
 }

@@ -110,6 +110,13 @@ impl Recording {
         self.turns.push(losses);
     }
 
+    /// The same, with this for what came to nothing in each turn that is over.
+    #[must_use]
+    pub fn with_losses(mut self, turns: Vec<Losses>) -> Self {
+        self.turns = turns;
+        self
+    }
+
     /// The length of a turn.
     pub const fn turn(&self) -> Span {
         self.turn

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::api::yaml::{self, YamlError};
 use crate::api::{ProbePolicy, read_policy};
+use crate::local::Script;
 use crate::scenario::{Scenario, ScenarioFile};
 
 /// A policy and the scenario to run it on.
@@ -33,7 +34,7 @@ impl Input {
 
     /// The scenario, as the seed has it.
     pub fn scenario(&self) -> Result<Scenario, YamlError> {
-        Ok(ScenarioFile::read(&self.scenario)?.seeded(self.seed.unwrap_or_default()))
+        Ok(ScenarioFile::read(&self.scenario)?.seeded(self.seed()))
     }
 
     /// What the seed is, or that it does not matter: a line, if there is anything to say.
@@ -45,10 +46,16 @@ impl Input {
         }
     }
 
-    /// The scenario with its text.
-    pub fn script(&self) -> Result<(Scenario, String), YamlError> {
-        let text = yaml::read_text(&self.scenario)?;
-        Ok((ScenarioFile::parse(&self.scenario.display().to_string(), &text)?, text))
+    /// The scenario, as the seed has it, for processes.
+    pub fn script(&self) -> Result<Script, YamlError> {
+        let (file, text) = (self.scenario.display().to_string(), yaml::read_text(&self.scenario)?);
+        let scenario = ScenarioFile::parse(&file, &text)?.seeded(self.seed());
+        Script::new(scenario, &text).map_err(|error| yaml::refuse(&file, &text, &error.path, &error.sentence))
+    }
+
+    /// The seed.
+    pub fn seed(&self) -> u64 {
+        self.seed.unwrap_or_default()
     }
 
     /// Both, for people.

@@ -1,11 +1,12 @@
-//! What came of a policy in the model: the lesson's figures, and those that other scenarios are about.
+//! What came of a policy in a world: the lesson's figures, and those that other scenarios are about.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
 use crate::engine::RuleKind;
-use crate::model::Run;
+use crate::local::{self, Counts};
+use crate::model::{self, Traffic};
 use crate::report::{COLUMNS, Difference, Figures};
 use crate::scenario::{RequestKind, Scenario};
 
@@ -146,22 +147,38 @@ impl More {
     }
 }
 
-impl From<&Run> for Outcome {
-    fn from(run: &Run) -> Self {
-        let kinds = &run.traffic.kinds;
+impl More {
+    /// What became of requests, and what else was counted.
+    const fn new(traffic: &Traffic, counts: Counts, out_of_pool: u64) -> Self {
+        let Counts { undetected, ejections, attempts } = counts;
+        let kinds = &traffic.kinds;
         Self {
-            figures: Figures::from(run),
-            more: More {
-                undetected: run.undetected,
-                ejections: run.ejections.len() as u64,
-                attempts: RuleKind::ALL.into_iter().map(|rule| run.attempts[rule]).sum(),
-                out_of_pool: run.out_of_pool,
-                dropped_reads: kinds.read.dropped,
-                dropped_writes: kinds.write.dropped,
-                dropped_batch_jobs: kinds.batch.dropped,
-                silent_losses: kinds.write.lost_silently,
-                vain_rejections: run.traffic.vain_rejections,
-            },
+            undetected,
+            ejections,
+            attempts,
+            out_of_pool,
+            dropped_reads: kinds.read.dropped,
+            dropped_writes: kinds.write.dropped,
+            dropped_batch_jobs: kinds.batch.dropped,
+            silent_losses: kinds.write.lost_silently,
+            vain_rejections: traffic.vain_rejections,
         }
+    }
+}
+
+impl From<&model::Run> for Outcome {
+    fn from(run: &model::Run) -> Self {
+        let counts = Counts {
+            undetected: run.undetected,
+            ejections: run.ejections.len() as u64,
+            attempts: RuleKind::ALL.into_iter().map(|rule| run.attempts[rule]).sum(),
+        };
+        Self { figures: Figures::from(run), more: More::new(&run.traffic, counts, run.out_of_pool) }
+    }
+}
+
+impl From<&local::Run> for Outcome {
+    fn from(run: &local::Run) -> Self {
+        Self { figures: Figures::from(run), more: More::new(&run.traffic(), run.counts, run.out_of_pool()) }
     }
 }

@@ -31,6 +31,9 @@ pub(super) struct ScriptArgs {
     /// Divides every duration of the scenario.
     #[arg(long, env = "FAKE_APP_SPEED", default_value_t = Speed::REAL)]
     speed: Speed,
+    /// What decides over that which is random in the scenario.
+    #[arg(long, env = "FAKE_APP_SEED", default_value_t = 0)]
+    seed: u64,
 }
 
 /// Who says what to play.
@@ -55,37 +58,39 @@ impl ScriptArgs {
         part: impl FnOnce(Timing) -> anyhow::Result<P>,
         play: impl AsyncFnOnce(P, Stage) -> anyhow::Result<()>,
     ) -> Result<(), Failure> {
-        match self.script {
+        match &self.script {
             ToldBy::File(scenario) => {
-                let part = part(Timing::new(scenario.at_speed(self.speed), self.start)).map_err(Failure::Input)?;
+                let part = part(self.timing(scenario.clone(), self.start)).map_err(Failure::Input)?;
                 let stage = Stage::open(self.listen).await.map_err(Failure::Run)?;
                 play(part, stage).await.map_err(Failure::Run)
             }
             ToldBy::Leader => {
                 let leash = Leash::from_stdin().context("--script - wants a pipe on standard input");
-                let leash = leash.map_err(Failure::Input)?;
-                follow(leash, self.listen, self.speed, part, play).await.map_err(Failure::Run)
+                self.follow(leash.map_err(Failure::Input)?, part, play).await.map_err(Failure::Run)
             }
         }
     }
-}
 
-/// Listens as soon as it knows what to play, plays as soon as it knows from when on, and ends with the leash.
-async fn follow<P>(
-    mut leash: Leash,
-    listen: SocketAddr,
-    speed: Speed,
-    part: impl FnOnce(Timing) -> anyhow::Result<P>,
-    play: impl AsyncFnOnce(P, Stage) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
-    let Some(script) = leash.line().await? else { return Ok(()) };
-    let scenario = ScenarioFile::parse("standard input", &serde_json::from_str::<String>(&script)?)?;
-    let stage = Stage::open(listen).await?;
-    let Some(start) = leash.line().await? else { return Ok(()) };
-    let part = part(Timing::new(scenario.at_speed(speed), start.parse()?))?;
-    tokio::select! {
-        played = play(part, stage) => played,
-        () = leash.end() => Ok(()),
+    /// Listens as soon as it knows what to play, plays as soon as it knows from when on, and ends with the leash.
+    async fn follow<P>(
+        &self,
+        mut leash: Leash,
+        part: impl FnOnce(Timing) -> anyhow::Result<P>,
+        play: impl AsyncFnOnce(P, Stage) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let Some(script) = leash.line().await? else { return Ok(()) };
+        let scenario = ScenarioFile::parse("standard input", &serde_json::from_str::<String>(&script)?)?;
+        let stage = Stage::open(self.listen).await?;
+        let Some(start) = leash.line().await? else { return Ok(()) };
+        let part = part(self.timing(scenario, start.parse()?))?;
+        tokio::select! {
+            played = play(part, stage) => played,
+            () = leash.end() => Ok(()),
+        }
+    }
+
+    fn timing(&self, scenario: Scenario, start: Start) -> Timing {
+        Timing::new(scenario.seeded(self.seed).at_speed(self.speed), start)
     }
 }
 

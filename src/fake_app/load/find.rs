@@ -32,7 +32,15 @@ pub(super) struct Target {
 enum Way {
     Address(String),
     Pool(watch::Receiver<Fleet>),
-    Registry { directory: Directory, list: Mutex<Resolver<Member>>, clock: Clock },
+    /// Who was in the pool in the beginning, wherever they are now.
+    Fixed(Fleet, watch::Receiver<Fleet>),
+    /// Whom the registry lists, unless the fleet has them out of the pool.
+    Registry {
+        directory: Directory,
+        list: Mutex<Resolver<Member>>,
+        clock: Clock,
+        fleet: watch::Receiver<Fleet>,
+    },
 }
 
 impl Finder {
@@ -41,11 +49,14 @@ impl Finder {
         let route = match route {
             Route::Address(address) => Way::Address(address),
             Route::Endpoints => Way::Pool(fleet),
-            Route::Fixed => Way::Pool(watch::channel(fleet.borrow().clone()).1),
+            Route::Fixed => {
+                let first = fleet.borrow().clone();
+                Way::Fixed(first, fleet)
+            }
             Route::Registry { address, cache } => {
                 let resolve = cache.map_or(Resolve::Registry, Resolve::Cached);
                 let list = Mutex::new(Resolver::new(resolve, Vec::new()));
-                Way::Registry { directory: Directory(address), list, clock: Clock::start() }
+                Way::Registry { directory: Directory(address), list, clock: Clock::start(), fleet }
             }
         };
         Self { route, rotation, counter: AtomicU64::new(0) }
@@ -56,7 +67,11 @@ impl Finder {
         match &self.route {
             Way::Address(address) => Some(Target { pod: None, address: address.clone() }),
             Way::Pool(fleet) => self.pick(due, |place| Some(Target::from(fleet.borrow().pick(place)?))),
-            Way::Registry { directory, list, clock } => {
+            Way::Fixed(first, fleet) => self.pick(due, |place| {
+                let (known, fleet) = (first.pick(place)?, fleet.borrow());
+                Some(Target::from(fleet.member(&known.pod).unwrap_or(known)))
+            }),
+            Way::Registry { directory, list, clock, fleet } => {
                 if locked(list).is_due(clock.now())
                     && let Ok(entries) = directory.list().await
                 {
@@ -64,10 +79,15 @@ impl Finder {
                         |entry: Entry| Member { pod: entry.name, address: entry.address.to_string(), ready: true };
                     locked(list).take(entries.into_iter().map(member).collect(), clock.now());
                 }
-                let list = locked(list);
+                let (list, fleet) = (locked(list), fleet.borrow());
+                let pool: Vec<_> = list
+                    .list()
+                    .iter()
+                    .filter(|listed| fleet.member(&listed.pod).is_none_or(|member| member.ready))
+                    .collect();
                 self.pick(due, |place| {
-                    let size = u64::try_from(list.list().len()).ok().filter(|size| *size > 0)?;
-                    list.list().get(usize::try_from(place % size).ok()?).map(Target::from)
+                    let size = u64::try_from(pool.len()).ok().filter(|size| *size > 0)?;
+                    pool.get(usize::try_from(place % size).ok()?).map(|member| Target::from(*member))
                 })
             }
         }

@@ -52,6 +52,11 @@ impl Fleet {
         self.pool().nth(usize::try_from(place % size).ok()?)
     }
 
+    /// The pod of that name, if it is there.
+    pub fn member(&self, pod: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.pod == pod)
+    }
+
     /// Whether a pod is in the pool.
     pub fn has_ready(&self, pod: &str) -> bool {
         self.pool().any(|member| member.pod == pod)

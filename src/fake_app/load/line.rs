@@ -48,7 +48,7 @@ pub struct RequestLine {
     pub pod: Option<String>,
     /// How it went.
     pub outcome: Outcome,
-    /// How long that took, in milliseconds.
+    /// How long that took, in milliseconds, with finding somebody to send it to.
     pub latency_ms: f64,
     /// The true state that the replica gave as the reason for not serving.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,6 +99,8 @@ pub struct Summary {
     pub requests: u64,
     /// Requests that were due before the load was there, or after it was told to end.
     pub unsent: u64,
+    /// The most that a request was sent after it was due, in milliseconds.
+    pub latest_ms: f64,
     /// Requests that failed.
     pub total_errors: u64,
     /// Of those, on a member that was starting.

@@ -1,5 +1,5 @@
 //! The load: requests at a fixed rate, whatever becomes of them, and a look at what the replicas really are in the
-//! middle of every turn. What happens is written as [`Line`]s.
+//! middle of every turn, if turns are not too short for that. What happens is written as [`Line`]s.
 
 mod client;
 mod find;
@@ -64,7 +64,8 @@ pub enum Source {
 pub enum Route {
     /// To the ready endpoints, round, in the order of the pods' names.
     Endpoints,
-    /// To those who are ready in the beginning, round, whatever becomes of them.
+    /// To those who are ready in the beginning, round, whatever becomes of them; a pod that is elsewhere by then is known by
+    /// its name.
     Fixed,
     /// To those whom the registry lists, round, in the order in which they registered.
     Registry {

@@ -10,6 +10,9 @@ use crate::engine::Span;
 use crate::fake_app::clock;
 use crate::scenario::{PerKind, RequestKind, Speed};
 
+/// The least from one look at what the replicas really are to the next.
+const BETWEEN_LOOKS: Span = Span::from_millis(20);
+
 /// How many requests to send when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -125,12 +128,14 @@ impl Timetable {
         due.at < self.joined
     }
 
-    /// Every turn with its middle.
+    /// The middles of the turns, of every turn if turns are not too short for that.
     pub fn middles(&self) -> impl Iterator<Item = (u32, Instant)> + use<> {
         let table = *self;
         let turn = table.plan.turn;
         let half = Span::from_nanos(turn.as_nanos() / 2);
-        (0..table.plan.turns).map(move |number| (number, table.instant(turn * u64::from(number) + half)))
+        let lasts = table.plan.speed.shorten(turn).as_nanos().max(1);
+        let every = usize::try_from(BETWEEN_LOOKS.as_nanos().div_ceil(lasts)).unwrap_or(usize::MAX);
+        (0..table.plan.turns).step_by(every).map(move |number| (number, table.instant(turn * u64::from(number) + half)))
     }
 
     /// An instant in milliseconds since the first turn began.
@@ -198,6 +203,13 @@ mod tests {
         let table = timetable(1_000, 2, 4, "2");
         let middles: Vec<_> = table.middles().map(|(turn, at)| (turn, table.ms_of(at))).collect();
         assert_eq!(middles, [(0, 250.0), (1, 750.0)]);
+    }
+
+    #[test]
+    fn of_turns_that_are_too_short_only_some_are_looked_at() {
+        let turns = |speed| timetable(10, 10, 1, speed).middles().map(|(turn, _)| turn).collect::<Vec<_>>();
+        assert_eq!(turns("1"), [0, 2, 4, 6, 8]);
+        assert_eq!(turns("4"), [0, 8]);
     }
 
     #[test]

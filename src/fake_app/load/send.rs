@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use futures::future::join_all;
 use hyper::Method;
@@ -31,6 +33,8 @@ pub(super) struct Sending {
     timetable: Timetable,
     fleet: watch::Receiver<Fleet>,
     lines: mpsc::Sender<Line>,
+    /// The most microseconds that a request was sent after it was due.
+    late: Arc<AtomicU64>,
     stop: CancellationToken,
 }
 
@@ -45,6 +49,7 @@ impl Sending {
             timetable: load.plan.timetable(),
             fleet,
             lines,
+            late: Arc::default(),
             stop: stop.child_token(),
         }
     }
@@ -74,12 +79,17 @@ impl Sending {
             Some(stores) => Some(stores.held().await?),
             None => None,
         };
-        Ok(End { start: self.timetable.start(), unsent, held, outlived: self.client.outlived() })
+        let late = Duration::from_micros(self.late.load(Ordering::Relaxed));
+        Ok(End { start: self.timetable.start(), unsent, late, held, outlived: self.client.outlived() })
     }
 
     async fn request(self, due: Due) {
+        let begun = Instant::now();
+        let target = self.finder.find(&due).await;
         let sent = Instant::now();
-        let (pod, answer) = match self.finder.find(&due).await {
+        let late = sent.saturating_duration_since(due.at).as_micros();
+        self.late.fetch_max(u64::try_from(late).unwrap_or(u64::MAX), Ordering::Relaxed);
+        let (pod, answer) = match target {
             None => (None, Answer { outcome: Outcome::EmptyPool, truth: None }),
             Some(Target { pod, address }) => {
                 let (method, path) = question(&due);
@@ -90,7 +100,7 @@ impl Sending {
         if answer.outcome == Outcome::Served {
             self.finder.accepted(&due);
         }
-        let latency_ms = ms(sent.elapsed());
+        let latency_ms = ms(begun.elapsed());
         let state = answer.truth.as_ref().map(|truth| truth.state).filter(|_| answer.outcome == Outcome::NotServing);
         self.write(Line::Request(RequestLine {
             turn: due.turn,

@@ -3,10 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 
 use super::line::{Line, Outcome, Outlived, RequestLine, Summary, TruthLine};
+use super::plan::ms;
 use crate::fake_app::Write;
 use crate::scenario::{RequestKind, TrueState};
 
@@ -27,6 +29,8 @@ pub(super) struct End {
     pub start: Timestamp,
     /// Requests that were due but not sent.
     pub unsent: u64,
+    /// The most that a request was sent after it was due.
+    pub late: Duration,
     /// What the store holds, if it was asked.
     pub held: Option<BTreeSet<Write>>,
     /// Connections that outlived the ejection of their pod.
@@ -54,6 +58,7 @@ impl Tally {
             start: end.start,
             requests: self.requests,
             unsent: end.unsent,
+            latest_ms: ms(end.late),
             total_errors: self.failed.values().sum(),
             early_errors: self.early_errors,
             failed: self.failed,

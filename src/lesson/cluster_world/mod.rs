@@ -77,7 +77,7 @@ pub async fn measure(
     bars: &MultiProgress,
     stop: &CancellationToken,
 ) -> Result<Figures, ClusterError> {
-    let progress = Progress::new(bars, experiment.setting, experiment.scenario.turns());
+    let progress = Progress::new(bars, experiment.setting.title(), experiment.scenario.turns());
     let mut leads = LEADS.into_iter().peekable();
     loop {
         let lead = leads.next().unwrap_or_default();

@@ -1,43 +1,51 @@
 //! The command line of the lesson.
 
 use clap::ValueEnum;
+use tokio_util::sync::CancellationToken;
 
 use super::content::{self, Content};
+use super::processes::Trials;
 use super::tables;
 use crate::api::SharedFailureSpec;
 use crate::lesson::{LessonError, NoPlan};
-use crate::report::Delivery;
-use crate::scenario::Scenario;
+use crate::report::{Delivery, Report, beside_the_model};
+use crate::scenario::{Scenario, Speed};
+
+/// What a page about the lesson is called.
+const TITLE: &str = "Lesson depth";
 
 /// How the lesson "depth" is run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to run it
-    #[arg(long, value_enum, default_value_t)]
-    world: World,
+    /// Where to run it [default: local, with the model beside it; with --table the model]
+    #[arg(long, value_enum)]
+    world: Option<World>,
     /// Run only this depth [default: all]
     #[arg(long)]
     setting: Option<Content>,
-    /// Which table to print
-    #[arg(long, value_enum, default_value_t)]
-    table: Table,
+    /// Divide every duration of scenario and policy; the model, which has no clock, says the same at any speed
+    #[arg(long, default_value_t = Speed::TEN)]
+    speed: Speed,
+    /// Print a table of the lesson, out of the model
+    #[arg(long, value_enum)]
+    table: Option<Table>,
     #[command(flatten)]
     delivery: Delivery,
 }
 
 /// A world that the lesson can be run in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum World {
     /// Simulated replicas in logical time
-    #[default]
     Model,
+    /// Processes on this machine
+    Local,
 }
 
 /// A table of the lesson.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Table {
     /// What each depth costs and what it saves
-    #[default]
     Content,
     /// The same while a replica is only ejected if it is worse off than its neighbours (sharedFailure: Hold)
     Neighbours,
@@ -52,38 +60,57 @@ enum Table {
 /// What is going to be done; it makes sense.
 #[derive(Debug)]
 pub struct Plan {
-    scenario: Scenario,
-    contents: Vec<Content>,
-    table: Table,
+    task: Task,
     delivery: Delivery,
+}
+
+#[derive(Debug)]
+enum Task {
+    InModel(Table, Scenario, Vec<Content>),
+    OnProcesses(Trials),
 }
 
 impl Args {
     /// What is going to be done.
     pub fn plan(self) -> Result<Plan, NoPlan> {
-        let World::Model = self.world;
-        if self.setting.is_some() && !matches!(self.table, Table::Content | Table::Neighbours) {
-            return Err(NoPlan::SettingOfTable);
-        }
-        Ok(Plan {
-            scenario: content::scenario().map_err(LessonError::from)?,
-            contents: self.setting.map_or_else(|| Content::ALL.to_vec(), |content| vec![content]),
-            table: self.table,
-            delivery: self.delivery,
-        })
+        let scenario = content::scenario().map_err(LessonError::from)?;
+        let contents = self.setting.map_or_else(|| Content::ALL.to_vec(), |content| vec![content]);
+        let task = match (self.world, self.table) {
+            (Some(World::Local), Some(_)) => return Err(NoPlan::TableElsewhere("local")),
+            (Some(World::Local) | None, None) => Task::OnProcesses(Trials::new(&contents, &scenario, self.speed)?),
+            (Some(World::Model) | None, table) => {
+                let table = table.unwrap_or(Table::Content);
+                if self.setting.is_some() && !matches!(table, Table::Content | Table::Neighbours) {
+                    return Err(NoPlan::SettingOfTable);
+                }
+                Task::InModel(table, scenario, contents)
+            }
+        };
+        Ok(Plan { task, delivery: self.delivery })
     }
 }
 
 impl Plan {
-    /// Does it, and prints the table.
-    pub fn run(self) -> Result<(), LessonError> {
-        let report = match self.table {
-            Table::Content => tables::content(&self.scenario, &self.contents, SharedFailureSpec::Ignore),
-            Table::Neighbours => tables::content(&self.scenario, &self.contents, SharedFailureSpec::Hold),
-            Table::Interval => tables::interval(&self.scenario),
-            Table::Load => tables::load(&self.scenario),
-            Table::FalseEjection => tables::false_ejection(&self.scenario),
-        };
-        Ok(self.delivery.deliver(&report?.with_title("Lesson depth"))?)
+    /// Does it, and prints the table; told to stop, of what was measured until then.
+    pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
+        let deliver = |report: Report| Ok(self.delivery.deliver(&report.with_title(TITLE))?);
+        match self.task {
+            Task::InModel(table, scenario, contents) => deliver(table.report(&scenario, &contents)?),
+            Task::OnProcesses(trials) => {
+                trials.measure(stop).await.show(|rows| deliver(beside_the_model(tables::COLUMNS, rows)?))
+            }
+        }
+    }
+}
+
+impl Table {
+    fn report(self, scenario: &Scenario, contents: &[Content]) -> Result<Report, LessonError> {
+        match self {
+            Self::Content => tables::content(scenario, contents, SharedFailureSpec::Ignore),
+            Self::Neighbours => tables::content(scenario, contents, SharedFailureSpec::Hold),
+            Self::Interval => tables::interval(scenario),
+            Self::Load => tables::load(scenario),
+            Self::FalseEjection => tables::false_ejection(scenario),
+        }
     }
 }

@@ -23,9 +23,12 @@ pub enum Content {
     DeepAll,
 }
 
+/// The text of the scenario that all of them share.
+pub const SCENARIO: &str = include_str!("../../../lessons/depth/scenario.yaml");
+
 /// The scenario that all of them share.
 pub fn scenario() -> Result<Scenario, YamlError> {
-    ScenarioFile::parse("lessons/depth/scenario.yaml", include_str!("../../../lessons/depth/scenario.yaml"))
+    ScenarioFile::parse("lessons/depth/scenario.yaml", SCENARIO)
 }
 
 impl Content {

@@ -4,6 +4,7 @@ mod command;
 mod content;
 mod detection;
 mod load;
+mod processes;
 mod tables;
 
 pub use command::{Args, Plan};

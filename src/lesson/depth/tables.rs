@@ -10,10 +10,13 @@ use super::load::{Checks, FalseEjection, Load};
 use crate::api::{Duration, FleetSpec, ParsedPolicy, ProbePolicySpec, SharedFailureSpec};
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::lesson::LessonError;
-use crate::model::{self, Run};
-use crate::report::{Picture, Recording, Report, Table, decimals};
+use crate::model::{self, Run, Traffic};
+use crate::report::{Cell, Compared, Picture, Recording, Report, Table, decimals};
 use crate::scenario::{Opening, Scenario, TrueState};
 
+/// The columns of what a depth costs and saves.
+pub const COLUMNS: [&str; 6] =
+    ["out_of_pool", "dropped_reads", "dropped_writes", "dropped_batch", "silent_losses", "vain_rejections"];
 /// The intervals of the lesson, in turns.
 const INTERVALS: [u32; 4] = [1, 2, 4, 8];
 /// The fleets and the intervals, in turns, whose checks the lesson counts.
@@ -28,21 +31,28 @@ pub fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureS
         let policy = parsed(&spec)?;
         preamble += &sentence(*content, &policy, scenario.turn());
         let mut recording = Recording::of(scenario);
-        rows.push(ContentRow::new(*content, &model::observe(scenario, &policy, &mut recording)?));
+        let run = model::observe(scenario, &policy, &mut recording)?;
+        rows.push(ContentRow::new(*content, &run.traffic, run.out_of_pool));
         pictures.push(Picture::Run { name: content.name().to_owned(), recording });
     }
-    let header = [
-        "content",
-        "out_of_pool",
-        "dropped_reads",
-        "dropped_writes",
-        "dropped_batch",
-        "silent_losses",
-        "vain_rejections",
-    ];
+    let header = iter::once("content").chain(COLUMNS);
     let report = Report::new(Table::new(header, rows.iter().map(ContentRow::cells)), &rows)?;
     let report = report.with_preamble(preamble);
     Ok(pictures.into_iter().fold(report, Report::with_picture))
+}
+
+/// What was measured of a depth, by [`COLUMNS`], and what the model says of the same scenario.
+pub fn measured(
+    scenario: &Scenario,
+    content: Content,
+    setting: String,
+    traffic: &Traffic,
+    out_of_pool: u64,
+) -> Result<Compared<6>, LessonError> {
+    let model = model::run(scenario, &parsed(&content.policy()?.spec)?)?;
+    let counts = |row: ContentRow| row.figures().map(Cell::Count);
+    let modelled = counts(ContentRow::new(content, &model.traffic, model.out_of_pool));
+    Ok(Compared::new(setting, modelled, counts(ContentRow::new(content, traffic, out_of_pool))))
 }
 
 /// How often `deep-local` is asked: `lessons/depth/depth-interval.csv`.
@@ -148,29 +158,33 @@ struct ContentRow {
 }
 
 impl ContentRow {
-    fn new(content: Content, run: &Run) -> Self {
-        let kinds = &run.traffic.kinds;
+    fn new(content: Content, traffic: &Traffic, out_of_pool: u64) -> Self {
+        let kinds = &traffic.kinds;
         Self {
             content,
-            out_of_pool: run.out_of_pool,
+            out_of_pool,
             dropped_reads: kinds.read.dropped,
             dropped_writes: kinds.write.dropped,
             dropped_batch: kinds.batch.dropped,
             silent_losses: kinds.write.lost_silently,
-            vain_rejections: run.traffic.vain_rejections,
+            vain_rejections: traffic.vain_rejections,
         }
     }
 
-    fn cells(&self) -> Vec<String> {
-        let figures = [
+    fn figures(&self) -> [u64; 6] {
+        [
             self.out_of_pool,
             self.dropped_reads,
             self.dropped_writes,
             self.dropped_batch,
             self.silent_losses,
             self.vain_rejections,
-        ];
-        iter::once(self.content.name().to_owned()).chain(figures.map(|figure| figure.to_string())).collect()
+        ]
+    }
+
+    fn cells(&self) -> Vec<String> {
+        let figures = self.figures().map(|figure| figure.to_string());
+        iter::once(self.content.name().to_owned()).chain(figures).collect()
     }
 }
 

@@ -3,18 +3,27 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use tokio_util::sync::CancellationToken;
 
-use super::placement::{Placed, Placement};
+use super::placement::{COLUMNS, Placed, Placement};
+use super::processes::Trials;
 use super::tables;
 use crate::lesson::{LessonError, NoPlan};
-use crate::report::Delivery;
+use crate::report::{Delivery, Report, beside_the_model};
+use crate::scenario::Speed;
+
+/// What a page about the lesson is called.
+const TITLE: &str = "Lesson discovery";
 
 /// How the lesson "discovery" is run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to run it
-    #[arg(long, value_enum, default_value_t)]
-    world: World,
+    /// Where to run it [default: local, with the model beside it; with --table the model]
+    #[arg(long, value_enum)]
+    world: Option<World>,
+    /// Divide every duration of the scenario; the model, which has no clock, says the same at any speed
+    #[arg(long, default_value_t = Speed::TEN)]
+    speed: Speed,
     /// Run only this placement [default: all]
     #[arg(long, value_enum, conflicts_with = "table")]
     setting: Option<Placement>,
@@ -29,11 +38,12 @@ pub struct Args {
 }
 
 /// A world that the lesson can be run in.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum World {
     /// Simulated replicas in logical time
-    #[default]
     Model,
+    /// Processes on this machine
+    Local,
 }
 
 /// A table of the lesson.
@@ -52,37 +62,54 @@ enum Table {
 /// What is going to be done; it makes sense.
 #[derive(Debug)]
 pub struct Plan {
-    placed: Vec<Placed>,
-    table: Table,
+    task: Task,
     delivery: Delivery,
+}
+
+#[derive(Debug)]
+enum Task {
+    InModel(Table, Vec<Placed>),
+    OnProcesses(Trials),
 }
 
 impl Args {
     /// What is going to be done.
     pub fn plan(self) -> Result<Plan, NoPlan> {
-        let World::Model = self.world;
         let placed = match (self.scenario, self.setting) {
             (Some(file), _) => Placed::read(&file).map(|placed| vec![placed]),
             (None, Some(placement)) => placement.placed().map(|placed| vec![placed]),
             (None, None) => Placement::ALL.into_iter().map(Placement::placed).collect(),
         };
-        Ok(Plan {
-            placed: placed.map_err(LessonError::from)?,
-            table: self.table.unwrap_or(Table::Placements),
-            delivery: self.delivery,
-        })
+        let placed = placed.map_err(LessonError::from)?;
+        let task = match (self.world, self.table) {
+            (Some(World::Local), Some(_)) => return Err(NoPlan::TableElsewhere("local")),
+            (Some(World::Local) | None, None) => Task::OnProcesses(Trials::new(placed, self.speed)?),
+            (Some(World::Model) | None, table) => Task::InModel(table.unwrap_or(Table::Placements), placed),
+        };
+        Ok(Plan { task, delivery: self.delivery })
     }
 }
 
 impl Plan {
-    /// Does it, and prints the table.
-    pub fn run(self) -> Result<(), LessonError> {
-        let report = match self.table {
-            Table::Placements => tables::placements(&self.placed),
-            Table::Budget => tables::budget(),
-            Table::Sensitivity => tables::sensitivity(),
-            Table::Combined => tables::combined(),
-        };
-        Ok(self.delivery.deliver(&report?.with_title("Lesson discovery"))?)
+    /// Does it, and prints the table; told to stop, of what was measured until then.
+    pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
+        let deliver = |report: Report| Ok(self.delivery.deliver(&report.with_title(TITLE))?);
+        match self.task {
+            Task::InModel(table, placed) => deliver(table.report(&placed)?),
+            Task::OnProcesses(trials) => {
+                trials.measure(stop).await.show(|rows| deliver(beside_the_model(COLUMNS, rows)?))
+            }
+        }
+    }
+}
+
+impl Table {
+    fn report(self, placed: &[Placed]) -> Result<Report, LessonError> {
+        match self {
+            Self::Placements => tables::placements(placed),
+            Self::Budget => tables::budget(),
+            Self::Sensitivity => tables::sensitivity(),
+            Self::Combined => tables::combined(),
+        }
     }
 }

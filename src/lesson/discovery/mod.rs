@@ -4,6 +4,7 @@
 mod budget;
 mod command;
 mod placement;
+mod processes;
 mod tables;
 
 pub use command::{Args, Plan};

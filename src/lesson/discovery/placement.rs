@@ -1,10 +1,11 @@
 //! Where the addresses come from: four placements, and what came of a run of one, in any world.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::api::yaml::YamlError;
+use crate::api::yaml::{self, YamlError};
 use crate::model::discovery::{self, Discovery, Window};
 use crate::registry::Resolve;
 use crate::report::Cell;
@@ -30,6 +31,8 @@ pub struct Placed {
     pub title: String,
     /// What happens.
     pub scenario: Scenario,
+    /// The text that this stands in.
+    pub text: Cow<'static, str>,
 }
 
 /// The figures of one run.
@@ -65,27 +68,41 @@ impl Placement {
 
     /// The placement with its name in the lesson's table.
     pub fn placed(self) -> Result<Placed, YamlError> {
-        Ok(Placed { title: self.title().to_owned(), scenario: self.scenario()? })
+        let (_, text) = self.file();
+        Ok(Placed { title: self.title().to_owned(), scenario: self.scenario()?, text: Cow::Borrowed(text) })
     }
 
     /// Its scenario, as it stands in its file.
     pub fn scenario(self) -> Result<Scenario, YamlError> {
-        let (name, text) = match self {
-            Self::StaticList => ("static-list", include_str!("../../../lessons/discovery/static-list.yaml")),
-            Self::Registry => ("registry", include_str!("../../../lessons/discovery/registry.yaml")),
-            Self::RegistryCache => ("registry-cache", include_str!("../../../lessons/discovery/registry-cache.yaml")),
-            Self::RegistryGraceful => {
-                ("registry-graceful", include_str!("../../../lessons/discovery/registry-graceful.yaml"))
+        let (name, text) = self.file();
+        ScenarioFile::parse(name, text)
+    }
+
+    const fn file(self) -> (&'static str, &'static str) {
+        match self {
+            Self::StaticList => {
+                ("lessons/discovery/static-list.yaml", include_str!("../../../lessons/discovery/static-list.yaml"))
             }
-        };
-        ScenarioFile::parse(&format!("lessons/discovery/{name}.yaml"), text)
+            Self::Registry => {
+                ("lessons/discovery/registry.yaml", include_str!("../../../lessons/discovery/registry.yaml"))
+            }
+            Self::RegistryCache => (
+                "lessons/discovery/registry-cache.yaml",
+                include_str!("../../../lessons/discovery/registry-cache.yaml"),
+            ),
+            Self::RegistryGraceful => (
+                "lessons/discovery/registry-graceful.yaml",
+                include_str!("../../../lessons/discovery/registry-graceful.yaml"),
+            ),
+        }
     }
 }
 
 impl Placed {
     /// The scenario in a file, by whose name it goes.
     pub fn read(file: &Path) -> Result<Self, YamlError> {
-        Ok(Self { title: file.display().to_string(), scenario: ScenarioFile::read(file)? })
+        let (title, text) = (file.display().to_string(), yaml::read_text(file)?);
+        Ok(Self { scenario: ScenarioFile::parse(&title, &text)?, title, text: Cow::Owned(text) })
     }
 }
 

@@ -14,10 +14,10 @@ const BEATS: u64 = 3;
 /// Placements beside each other; those of the lesson are the table `lessons/discovery/discovery-placements.csv`.
 pub fn placements(placed: &[Placed]) -> Result<Report, LessonError> {
     let preamble =
-        placed.iter().map(|Placed { title, scenario }| format!("{title}: {}\n", describe(scenario))).collect();
+        placed.iter().map(|Placed { title, scenario, .. }| format!("{title}: {}\n", describe(scenario))).collect();
     let rows: Vec<_> = placed
         .iter()
-        .map(|Placed { title, scenario }| {
+        .map(|Placed { title, scenario, .. }| {
             let [window, to_dead, to_new, points] = Figures::modelled(scenario).cells();
             [Cell::Text(title.clone().into()), window, to_dead, to_new, points]
         })

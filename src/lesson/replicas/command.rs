@@ -3,19 +3,18 @@
 use std::num::NonZeroU32;
 
 use clap::ValueEnum;
-use futures::future::join_all;
 use indicatif::MultiProgress;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
-use super::local_world::Trial;
+use super::local_world::Trials;
 use super::settings::{self, Setting, at_speed};
 use super::tables::{self, Comparison};
 use crate::engine::Phase;
 use crate::lesson::cluster_world::{self, Experiment, Probes};
+use crate::lesson::measured::Measured;
 use crate::lesson::{LessonError, NoPlan};
-use crate::local::Program;
-use crate::report::{Delivery, Figures, NotDelivered, Report};
+use crate::report::{Delivery, Figures};
 use crate::scenario::{Scenario, Speed};
 
 /// The image of the fake app that is built from these sources.
@@ -84,7 +83,7 @@ pub struct Plan {
 enum Task {
     Settings(Scenario, Vec<Setting>),
     Sweep(Scenario),
-    OnProcesses { trials: Vec<Trial>, runs: u32 },
+    OnProcesses(Trials),
     OnCluster { experiments: Vec<Experiment>, probes: Probes, runs: u32 },
 }
 
@@ -92,16 +91,15 @@ impl Plan {
     /// Does it, and prints the table on standard output; of a lesson that fails or is told to stop, what was measured
     /// before. Told to stop, it cleans up first.
     pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
-        let print = |report: Report| self.delivery.deliver(&report);
-        match self.task {
-            Task::Settings(scenario, settings) => print(tables::settings(&scenario, &settings)?)?,
-            Task::Sweep(scenario) => print(tables::sweep(&scenario)?)?,
-            Task::OnProcesses { trials, runs } => measure_on_processes(&trials, runs, stop).await.print(print)?,
-            Task::OnCluster { experiments, probes, runs } => {
-                measure_on_cluster(&experiments, probes, runs, stop).await.print(print)?;
+        let measured = match self.task {
+            Task::Settings(scenario, settings) => {
+                return Ok(self.delivery.deliver(&tables::settings(&scenario, &settings)?)?);
             }
-        }
-        Ok(())
+            Task::Sweep(scenario) => return Ok(self.delivery.deliver(&tables::sweep(&scenario)?)?),
+            Task::OnProcesses(trials) => trials.measure(stop).await,
+            Task::OnCluster { experiments, probes, runs } => measure_on_cluster(&experiments, probes, runs, stop).await,
+        };
+        measured.show(|rows| Ok(self.delivery.deliver(&tables::comparison(rows)?)?))
     }
 }
 
@@ -152,8 +150,7 @@ impl Args {
     fn on_processes(&self, scenario: &Scenario, settings: &[Setting]) -> Result<Task, NoPlan> {
         self.refuse_what_is_for_the_cluster()?;
         let speed = self.speed.unwrap_or(Speed::TEN);
-        let trials = settings.iter().map(|setting| Trial::new(*setting, scenario, speed)).collect::<Result<_, _>>()?;
-        Ok(Task::OnProcesses { trials, runs: self.runs() })
+        Ok(Task::OnProcesses(Trials::new(settings, scenario, speed, self.runs())?))
     }
 
     fn on_cluster(&self, scenario: &Scenario, settings: Vec<Setting>) -> Result<Task, NoPlan> {
@@ -165,7 +162,7 @@ impl Args {
             let mut policy = setting.policy().map_err(LessonError::from)?;
             policy.spec = at_speed(policy.spec, speed);
             match policy.spec.parse(1, Phase::Spread) {
-                Err(error) => Err(NoPlan::TooFast { speed, setting: setting.title(), error }),
+                Err(error) => Err(NoPlan::TooFast { speed, setting: setting.title().to_owned(), error }),
                 Ok(_) => Ok(Experiment {
                     setting,
                     scenario: scenario.clone(),
@@ -186,62 +183,12 @@ impl Args {
     }
 }
 
-/// What was measured, and what went wrong.
-struct Measured {
-    rows: Vec<Comparison>,
-    done: Result<(), LessonError>,
-}
-
-impl Measured {
-    /// Nothing, since this went wrong before.
-    fn nothing(error: LessonError) -> Self {
-        Self { rows: Vec::new(), done: Err(error) }
-    }
-
-    /// Measures all settings at the same time. A row for each that succeeds, in their order; the error is that of the
-    /// first that does not.
-    async fn of<F>(settings: impl Iterator<Item = F>) -> Self
-    where
-        F: Future<Output = Result<Option<Comparison>, LessonError>>,
-    {
-        let mut measured = Self { rows: Vec::new(), done: Ok(()) };
-        for row in join_all(settings).await {
-            match row {
-                Ok(row) => measured.rows.extend(row),
-                Err(error) => measured.done = measured.done.and(Err(error)),
-            }
-        }
-        measured
-    }
-
-    /// Prints what there is, and then says what went wrong.
-    fn print(self, print: impl FnOnce(Report) -> Result<(), NotDelivered>) -> Result<(), LessonError> {
-        if !self.rows.is_empty() {
-            print(tables::comparison(&self.rows)?)?;
-        }
-        self.done
-    }
-}
-
-async fn measure_on_processes(trials: &[Trial], runs: u32, stop: &CancellationToken) -> Measured {
-    let program = match Program::own() {
-        Ok(program) => program,
-        Err(error) => return Measured::nothing(LessonError::Program(error)),
-    };
-    let bars = MultiProgress::new();
-    let mut measured = Measured::of(trials.iter().map(|trial| trial.measure(&program, runs, &bars, stop))).await;
-    if stop.is_cancelled() {
-        measured.done = measured.done.and(Err(LessonError::Interrupted));
-    }
-    measured
-}
-
 async fn measure_on_cluster(
     experiments: &[Experiment],
     probes: Probes,
     runs: u32,
     stop: &CancellationToken,
-) -> Measured {
+) -> Measured<Comparison> {
     let client = match cluster_world::client(probes).await {
         Ok(client) => client,
         Err(error) => return Measured::nothing(error.into()),

@@ -11,11 +11,12 @@ use super::screen::Screen;
 use super::table::Measured;
 use super::view::View;
 use crate::api::ParsedPolicy;
-use crate::local::{self, Experiment, Program, Run};
+use crate::local::{self, Experiment, Listing, Program, Run};
 use crate::model;
-use crate::report::{Delivery, Figures, Picture, Recording};
+use crate::report::{Delivery, Picture, Recording};
 use crate::scenario::{Scenario, Speed};
 use crate::tools::input::Input;
+use crate::tools::outcome::{Columns, Outcome};
 use crate::tools::{NoPlan, ToolError};
 
 /// A policy, a scenario, and how fast to run them.
@@ -44,9 +45,9 @@ impl LabArgs {
     /// What is going to be done.
     pub fn plan(self) -> Result<LabPlan, NoPlan> {
         let Self { input, speed, delivery } = self;
-        let (scenario, script) = input.script()?;
+        let script = input.script()?;
         let (file, policy, paced) = PolicyFile::open(input.policy_file(), speed)?;
-        let experiment = Experiment { scenario, script, policy: paced, speed };
+        let experiment = Experiment { script, policy: paced, seed: input.seed(), speed, listing: Listing::Followed };
         Ok(LabPlan { title: input.title(), experiment, policy, file, delivery })
     }
 }
@@ -57,7 +58,7 @@ impl LabPlan {
         let Self { title, experiment, policy, file, delivery } = self;
         let program = Program::own().map_err(ToolError::Program)?;
         let screen = Screen::default();
-        let paced = experiment.scenario.clone().at_speed(experiment.speed);
+        let paced = experiment.script.scenario().clone().at_speed(experiment.speed);
         let mut watchers = (Recording::of(&paced), View::new(screen.clone(), paced));
         let (tell_edit, edits) = mpsc::unbounded_channel();
         let following = tokio::spawn(file.follow(tell_edit, screen));
@@ -66,11 +67,14 @@ impl LabPlan {
         let (recording, view) = watchers;
         drop(view);
 
-        let (run, total) = (run?, experiment.scenario.turns());
+        let (run, total) = (run?, experiment.script.scenario().turns());
         let Some(turns) = NonZeroU32::new(run.turns) else { return Err(ToolError::StoppedAfter { turns: 0, total }) };
-        let (remark, model) = modelled(&run, experiment.scenario.first(turns), &policy);
-        let report = Measured::new(Figures::from(&run), model).report()?;
-        let report = report.with_preamble(format!("{title}\n{remark}")).with_title(title);
+        let scenario = experiment.script.scenario().clone().first(turns);
+        let (remark, model) = modelled(&run, &scenario, &policy);
+        let remarks: String = run.remark().into_iter().chain(remark).map(|remark| format!("{remark}\n")).collect();
+        let report = Measured::new(Outcome::from(&run), model).report(Columns::of(&scenario))?;
+        let report = report.with_preamble(format!("{title}\n{remarks}")).with_title(title);
+        let recording = recording.with_losses_of(&run);
         delivery.deliver(&report.with_picture(Picture::Run { name: "measured".to_owned(), recording }))?;
         if turns.get() < total {
             return Err(ToolError::StoppedAfter { turns: turns.get(), total });
@@ -80,12 +84,12 @@ impl LabPlan {
 }
 
 /// What the model says of the same turns, or why it says nothing.
-fn modelled(run: &Run, scenario: Scenario, policy: &ParsedPolicy) -> (String, Option<Figures>) {
+fn modelled(run: &Run, scenario: &Scenario, policy: &ParsedPolicy) -> (Option<String>, Option<Outcome>) {
     if run.edits > 0 {
-        return (format!("the policy was edited {} times, and the model knows no edits\n", run.edits), None);
+        return (Some(format!("the policy was edited {} times, and the model knows no edits", run.edits)), None);
     }
-    match model::run(&scenario, policy) {
-        Ok(run) => (String::new(), Some(Figures::from(&run))),
-        Err(why) => (format!("not in the model: {why}\n"), None),
+    match model::run(scenario, policy) {
+        Ok(run) => (None, Some(Outcome::from(&run))),
+        Err(why) => (Some(format!("not in the model: {why}")), None),
     }
 }

@@ -1,6 +1,9 @@
 //! The loop: one task owns the engine and all that is known of the replicas.
 
+mod notes;
+
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -8,16 +11,15 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::keeper::{Change, News};
-use super::log::Rejected;
 use super::replica::{OWNER, POLICY, Process, Replica, has_gates, name};
-use super::run::{Restart, Run};
+use super::run::{Counts, Restart, Run};
 use super::{LocalError, Log, PacedPolicy};
 use crate::engine::{
     AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Owner, OwnerKind, PerRule, Phase, Refusal,
     Remembered, ReplicaKey, Span, Time,
 };
 use crate::fake_app::load::{self, Fleet, Line, LoadError, Summary};
-use crate::model::{Attempt, Member, Moment, Observer, Standing, Traffic, Turn};
+use crate::model::{Attempt, Moment, Observer, Traffic};
 use crate::probe::{Attempts, Ended, Loopback, Target};
 use crate::runtime::Clock;
 use crate::scenario::{Condition, Opening, Scenario, TrueState};
@@ -42,6 +44,7 @@ pub(super) struct World {
     pool: watch::Sender<Fleet>,
     pool_changed: bool,
     restarts: Vec<Restart>,
+    counts: Counts,
     log: Log,
     /// The requests that the observer was not told of yet.
     untold: Traffic,
@@ -77,6 +80,7 @@ impl World {
             pool: watch::channel(Fleet::default()).0,
             pool_changed: true,
             restarts: Vec::new(),
+            counts: Counts::default(),
             log: Log::default(),
             untold: Traffic::default(),
         };
@@ -99,7 +103,9 @@ impl World {
         let mut stopped = None;
         let summary = loop {
             self.decide(observer);
-            let due = self.engine.next_deadline().map(|(at, _)| at);
+            let join = self.replicas.iter().filter_map(|replica| replica.joins).min();
+            let join = join.map(|at| self.start + at.since(Time::ZERO));
+            let due = self.engine.next_deadline().map(|(at, _)| at).into_iter().chain(join).min();
             tokio::select! {
                 Some(news) = senses.news.recv() => self.hear(news, observer),
                 ended = self.attempts.ended() => self.finish(ended, observer),
@@ -111,6 +117,7 @@ impl World {
                 () = self.clock.sleep_until(due) => {}
             }
             self.hear_what_waits(&mut senses, observer);
+            self.let_join(observer);
         };
         while let Some(line) = senses.lines.recv().await {
             self.note(&line, observer);
@@ -119,7 +126,8 @@ impl World {
             return Err(LocalError::Unsent { unsent: summary.unsent });
         }
         self.log.lost(summary.lost_writes.as_deref().unwrap_or_default());
-        Ok(self.end(stopped))
+        let late = Duration::from_micros((summary.latest_ms * 1e3) as u64);
+        Ok(self.end(stopped, late))
     }
 
     /// Whatever is known at the same instant is decided over at once.
@@ -129,6 +137,23 @@ impl World {
         }
         while let Some(ended) = self.attempts.try_ended() {
             self.finish(ended, observer);
+        }
+    }
+
+    /// Shows everybody who joins by now.
+    fn let_join(&mut self, observer: &mut dyn Observer) {
+        let now = self.clock.now();
+        let moment = self.moment(now);
+        let gate = if has_gates(&self.policy.policy) { Gate::Closed } else { Gate::Open };
+        for index in 0..self.replicas.len() {
+            let replica = &mut self.replicas[index];
+            if replica.joins.is_some_and(|at| at <= moment.time) {
+                replica.join(now, gate);
+                observer.opened(moment, index, replica.opening);
+                self.pool_changed = true;
+                self.show_owner();
+                self.show(index, None);
+            }
         }
     }
 
@@ -172,25 +197,21 @@ impl World {
     fn hear(&mut self, News { replica: index, change }: News, observer: &mut dyn Observer) {
         let now = self.clock.now();
         let (moment, opening) = (self.moment(now), Opening::Restart(self.time()));
+        let was = self.condition(index, moment.time);
         let Some(replica) = self.replicas.get_mut(index) else { return };
         match change {
             Change::Ended => {
                 if replica.process == Process::Ends {
                     let result = EffectResult::Applied;
                     self.engine.handle(now, Input::RestartResult { replica: replica.key(), result });
+                } else {
+                    self.counts.undetected += u64::from(was.is(TrueState::Stuck));
                 }
                 replica.process = Process::Gone;
             }
             Change::Listens(address) => {
-                let joins = !replica.is_there();
                 replica.opened(address, now, opening);
                 observer.opened(moment, index, opening);
-                if joins {
-                    if !has_gates(&self.policy.policy) {
-                        replica.gate = Gate::Open;
-                    }
-                    self.show_owner();
-                }
             }
         }
         self.pool_changed = true;
@@ -203,49 +224,15 @@ impl World {
             let condition = self.condition(replica, now.time);
             observer.attempted(now, &Attempt { replica, rule, endpoint, outcome: outcome.class, condition });
         }
+        self.counts.attempts += 1;
         self.tell(Input::AttemptFinished { attempt, outcome });
-    }
-
-    fn note(&mut self, line: &Line, observer: &mut dyn Observer) {
-        match line {
-            Line::Request(request) => {
-                let at = Time::ZERO + Span::from_nanos((request.at_ms * 1e6) as u64);
-                let can_read = (0..self.replicas.len()).any(|replica| self.condition(replica, at).can_read());
-                let rejected = if can_read { Rejected::InVain } else { Rejected::Rightly };
-                let traffic = self.log.request(request, rejected);
-                self.untold.add(&traffic);
-            }
-            Line::Truth(truth) => {
-                self.log.truth(truth);
-                let now = self.moment(self.clock.now());
-                let replicas: Vec<_> = (0..self.replicas.len()).map(|replica| self.member(replica, now.time)).collect();
-                let traffic = std::mem::take(&mut self.untold);
-                let stores = self.scenario.stores(now.time);
-                let at = Moment { turn: self.scenario.first_turn() + truth.turn, ..now };
-                observer.passed(at, &Turn { replicas: &replicas, stores, traffic: &traffic });
-            }
-            Line::Summary(_) => {}
-        }
-    }
-
-    fn member(&self, replica: usize, now: Time) -> Member {
-        let held = &self.replicas[replica];
-        let standing = match (held.is_there(), held.is_in_pool()) {
-            (false, _) => Standing::Absent,
-            (true, false) => Standing::Out,
-            (true, true) => Standing::In,
-        };
-        Member { condition: self.condition(replica, now), standing }
     }
 
     /// What is true of a replica by the scenario, and by whether it has a process at all.
     fn condition(&self, replica: usize, now: Time) -> Condition {
         let Some(held) = self.replicas.get(replica) else { return Condition::HEALTHY };
         let condition = self.scenario.condition(replica, held.opening, now);
-        match held.process {
-            Process::Absent | Process::Gone => condition.with(TrueState::Stopped),
-            Process::Runs { .. } | Process::Ends => condition,
-        }
+        if held.process == Process::Gone { condition.with(TrueState::Stopped) } else { condition }
     }
 
     /// Polls the engine until it has nothing more to do.
@@ -268,11 +255,13 @@ impl World {
     }
 
     fn fleet(&self) -> Fleet {
-        let member = |(index, replica): (usize, &Replica)| {
-            let address = replica.address?.to_string();
-            Some(load::Member { pod: name(index), address, ready: replica.is_in_pool() })
+        let there = self.replicas.iter().enumerate().filter(|(_, replica)| replica.is_there());
+        let member = |(index, replica): (usize, &Replica)| load::Member {
+            pod: name(index),
+            address: replica.address.to_string(),
+            ready: replica.is_in_pool(),
         };
-        Fleet::new(self.replicas.iter().enumerate().filter_map(member).collect())
+        Fleet::new(there.map(member).collect())
     }
 
     fn carry_out(&mut self, effect: Effect, now: Time, observer: &mut dyn Observer) {
@@ -284,6 +273,7 @@ impl World {
             }
             Effect::SetGate { replica, gate, .. } => {
                 if let (Some(gate), Some(held)) = (gate, self.replicas.get_mut(replica.index as usize)) {
+                    self.counts.ejections += u64::from(gate == Gate::Closed && held.serves());
                     held.gate = gate;
                     self.pool_changed = true;
                 }
@@ -324,7 +314,7 @@ impl World {
     fn target(&self, attempt: AttemptId, incarnation: Incarnation) -> Option<Target> {
         let replica = self.replicas.get(attempt.replica.index as usize)?;
         let ask = self.policy.asks[attempt.rule].as_ref().filter(|_| replica.runs(incarnation))?;
-        Target::of(&ask.handler, replica.address?, Loopback::Allowed)
+        Target::of(&ask.handler, replica.address, Loopback::Allowed)
     }
 
     /// Shows the engine a replica as it is.
@@ -347,14 +337,5 @@ impl World {
     fn moment(&self, at: Time) -> Moment {
         let time = Time::ZERO + at.since(self.start);
         Moment { turn: u32::try_from(self.scenario.turn_at(time)).unwrap_or(u32::MAX), time }
-    }
-
-    fn end(self, stopped: Option<Time>) -> Run {
-        let turn = self.scenario.turn();
-        let passed = stopped.map_or(u64::MAX, |at| at.since(Time::ZERO).as_nanos() / turn.as_nanos());
-        let turns = u32::try_from(passed).unwrap_or(u32::MAX).min(self.scenario.turns());
-        let end = Time::ZERO + turn * u64::from(turns);
-        let restarts = self.restarts.into_iter().filter(|restart| restart.at < end).collect();
-        Run { scenario: self.scenario, turns, restarts, edits: self.edits, log: self.log }
     }
 }

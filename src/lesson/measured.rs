@@ -1,0 +1,56 @@
+//! What was measured of a lesson's settings, all of them at the same time.
+
+use futures::future::join_all;
+use tokio_util::sync::CancellationToken;
+
+use super::LessonError;
+
+/// Rows, and what went wrong.
+pub struct Measured<Row> {
+    /// One for each setting that was measured, in their order.
+    pub rows: Vec<Row>,
+    /// The first thing that went wrong, if anything did.
+    pub done: Result<(), LessonError>,
+}
+
+impl<Row> Measured<Row> {
+    /// Nothing, since this went wrong before.
+    pub fn nothing(error: LessonError) -> Self {
+        Self { rows: Vec::new(), done: Err(error) }
+    }
+
+    /// Measures all settings at the same time.
+    pub async fn of<F>(settings: impl Iterator<Item = F>) -> Self
+    where
+        F: Future<Output = Result<Option<Row>, LessonError>>,
+    {
+        let mut measured = Self { rows: Vec::new(), done: Ok(()) };
+        for row in join_all(settings).await {
+            match row {
+                Ok(row) => measured.rows.extend(row),
+                Err(error) => measured.done = measured.done.and(Err(error)),
+            }
+        }
+        measured
+    }
+
+    /// The same, if nobody wanted it to stop.
+    #[must_use]
+    pub fn unless_stopped(mut self, stop: &CancellationToken) -> Self {
+        if stop.is_cancelled() {
+            self.done = self.done.and(Err(LessonError::Interrupted));
+        }
+        self
+    }
+
+    /// Shows what there is, and then says what went wrong.
+    ///
+    /// # Errors
+    /// The first thing that went wrong.
+    pub fn show(self, show: impl FnOnce(&[Row]) -> Result<(), LessonError>) -> Result<(), LessonError> {
+        if !self.rows.is_empty() {
+            show(&self.rows)?;
+        }
+        self.done
+    }
+}
