@@ -56,8 +56,10 @@ impl Map {
         let (down, others) = rest.split_last().map_or((None, rest), |(down, others)| (Some(down), others));
         writeln!(
             out,
-            "<section>\n<h2>Maps</h2>\n<p>Darker is worse. ★ and a frame: nobody detects faster with as few needless \
-             restarts, and nobody has fewer with as fast a detection (the Pareto front).</p>"
+            "<section>\n<h2>Maps</h2>\n<p>From best <span class=\"shades\" aria-hidden=\"true\">{}</span> to worst. ★ and a \
+             frame: nobody detects faster with as few needless restarts, and nobody has fewer with as fast a detection \
+             (the Pareto front).</p>",
+            (0..SHADES as u8).map(|shade| format!("<i class=\"h{shade}\"></i>")).collect::<String>()
         )?;
         for (number, metric) in self.metrics.iter().enumerate() {
             let shades = Shades::of(metric.worse, self.policies.iter().filter_map(|policy| policy.figure(number)));
@@ -102,7 +104,7 @@ impl One<'_> {
             writeln!(out, "<caption>{}</caption>", Text(&self.fixed))?;
         }
         let corner = self.down.map_or(String::new(), |(down, _)| format!("{down} ↓ "));
-        write!(out, "<tr><th>{}{} →</th>", Text(corner), Text(across))?;
+        write!(out, "<tr><th class=\"corner\">{}{} →</th>", Text(corner), Text(across))?;
         for value in values {
             write!(out, "<th scope=\"col\">{}</th>", Text(value))?;
         }
