@@ -4,8 +4,10 @@
 //! ```text
 //! bin/            probe-policy (controller + tools)            fake-app (scripted app + load)
 //!   |
+//! cli/            the command line of probe-policy; that of fake-app is its own
+//!   |
 //! lesson/         the published lessons, run in a world and compared with the model
-//! tools/          people's own policies and scenarios in the model: simulate, compare, sweep
+//! tools/          people's own policies and scenarios: simulate, compare, sweep in the model, lab on processes
 //!   |
 //! controller/     the running process: one task owns the engine, executors carry its effects out
 //!   |
@@ -29,6 +31,7 @@
 //! Dependencies only point downwards; `tests/layers.rs` holds that.
 
 pub mod api;
+pub mod cli;
 pub mod cluster;
 pub mod controller;
 pub mod engine;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// From the bottom up. A layer may use those of the rows below its own.
-const ROWS: [&[&str]; 8] = [
+const ROWS: [&[&str]; 9] = [
     &["engine"],
     &["api", "registry", "runtime"],
     &["scenario"],
@@ -15,6 +15,7 @@ const ROWS: [&[&str]; 8] = [
     &["report"],
     &["controller"],
     &["lesson", "tools"],
+    &["cli"],
 ];
 
 /// What the engine may not name beside every dependency: clocks, I/O, and what iterates in random order.

@@ -16,7 +16,7 @@ mod serve;
 mod store;
 
 pub use clock::Start;
-pub use command::{Command, Failure};
+pub use command::{Command, Failure, main};
 pub use script::{Script, Timing, Truth};
 pub use serve::{Surroundings, serve};
 pub use store::Write;

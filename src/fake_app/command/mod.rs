@@ -8,9 +8,27 @@ mod shared;
 use std::process::ExitCode;
 
 use axum::http::uri::Authority;
+use clap::Parser;
 use load::LoadArgs;
 use serve::ServeArgs;
 use shared::{RegistryArgs, StoreArgs};
+
+/// A scripted app for lessons about probes, and the load on it.
+#[derive(Parser)]
+#[command(version)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Does what the process's arguments say, as [`Failure::report`] has it.
+#[tokio::main(flavor = "current_thread")]
+pub async fn main() -> ExitCode {
+    match Cli::parse().command.run().await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
 
 /// What the program can do.
 #[derive(Debug, clap::Subcommand)]
