@@ -128,14 +128,7 @@ impl Script {
 
     /// When the process ends by itself, to be opened again as planned.
     pub fn ends_at(&self) -> Option<Timestamp> {
-        let Timing { scenario, start } = &self.timing;
-        let opened = start.time(self.opened);
-        let reopenings = scenario.reopenings(self.replica());
-        let next = match start {
-            Start::At(_) => reopenings.filter(|at| opened < Some(*at)).min(),
-            Start::Repeat => reopenings.map(|at| self.next_run_of(at, opened.unwrap_or_default())).min(),
-        };
-        next.map(|at| start.instant(at))
+        self.next(self.timing.scenario.reopenings(self.replica()), self.opened)
     }
 
     /// When the next beat is due after `wall`; none if the scenario has no registry.
@@ -154,9 +147,8 @@ impl Script {
 
     /// When the process goes next after `wall` that takes its entry out of the registry first.
     pub fn next_leave(&self, wall: Timestamp) -> Option<Timestamp> {
-        let Timing { scenario, start } = &self.timing;
-        let stops = scenario.stops(self.replica()).filter(|stop| stop.leave == Leave::Graceful);
-        stops.map(|stop| start.instant(stop.from)).filter(|at| *at > wall).min()
+        let stops = self.timing.scenario.stops(self.replica()).filter(|stop| stop.leave == Leave::Graceful);
+        self.next(stops.map(|stop| stop.from), wall)
     }
 
     /// What the process says of itself at an instant.
@@ -183,10 +175,21 @@ impl Script {
         }
     }
 
-    /// When that which happens at a time of every run happens next after `opened`.
-    fn next_run_of(&self, at: Time, opened: Time) -> Time {
+    /// When that which happens at these times happens next after an instant.
+    fn next(&self, times: impl Iterator<Item = Time>, after: Timestamp) -> Option<Timestamp> {
+        let start = &self.timing.start;
+        let after = start.time(after);
+        let next = match start {
+            Start::At(_) => times.filter(|at| after < Some(*at)).min(),
+            Start::Repeat => times.map(|at| self.next_run_of(at, after.unwrap_or_default())).min(),
+        };
+        next.map(|at| start.instant(at))
+    }
+
+    /// When that which happens at a time of every run happens next after `after`.
+    fn next_run_of(&self, at: Time, after: Time) -> Time {
         let length = self.timing.scenario.length();
-        if opened < at { at } else { at + length * (opened.since(at).as_nanos() / length.as_nanos() + 1) }
+        if after < at { at } else { at + length * (after.since(at).as_nanos() / length.as_nanos() + 1) }
     }
 }
 
@@ -282,6 +285,15 @@ mod tests {
         let sent = [0, 3, 6, 9].map(|second| script.beats(at(&format!("12:00:0{second}"))));
         assert_eq!(sent, [true, true, true, false]);
         assert_eq!(script.next_leave(at("12:00:00")), Some(at("12:00:07")));
+        assert_eq!(script.next_leave(at("12:00:07")), None);
+    }
+
+    #[test]
+    fn in_a_script_that_repeats_a_process_leaves_the_registry_in_every_run() {
+        let Script { timing, opened, .. } = registered(0);
+        let script = Script::new(Timing { start: Start::Repeat, ..timing }, 0, opened).unwrap();
+        assert_eq!(script.next_leave(at("12:00:00")), Some(at("12:00:07")));
+        assert_eq!(script.next_leave(at("12:00:07")), Some(at("12:00:17")));
     }
 
     #[test]

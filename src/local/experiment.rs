@@ -5,10 +5,10 @@ use k8s_openapi::jiff::Timestamp;
 use super::process::{Program, Role};
 use super::replica::name;
 use super::{PacedPolicy, Script};
-use crate::engine::{Span, Time};
+use crate::engine::Span;
 use crate::fake_app::load::{Connections, Load, Plan, Requests, Route};
 use crate::registry::Resolve;
-use crate::scenario::{Speed, Stores};
+use crate::scenario::Speed;
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -48,12 +48,7 @@ const TIMEOUT: Span = Span::from_secs(1);
 impl Experiment {
     /// The process of the shared stores, if the scenario has any use for them.
     pub(super) fn stores(&self, program: &Program) -> Option<Role> {
-        let scenario = &self.script.scenario;
-        let requests = scenario.requests(scenario.requests_from());
-        let asked = requests.write + requests.batch > 0;
-        let scripted =
-            scenario.stores(Time::ZERO) != Stores::UP || scenario.next_change_of_stores(Time::ZERO).is_some();
-        (asked || scripted).then(|| self.role(program, "stores".to_owned(), vec!["store".to_owned()]))
+        self.script.scenario.uses_stores().then(|| self.role(program, "stores".to_owned(), vec!["store".to_owned()]))
     }
 
     /// The process of the registry, if the scenario has one.

@@ -36,13 +36,13 @@ pub struct LoadArgs {
     #[arg(long)]
     resolve: Option<Finding>,
     /// The registry, for `--resolve registry`.
-    #[arg(long, value_name = "HOST:PORT", value_parser = authority)]
+    #[arg(long, value_name = "HOST:PORT", requires = "resolve", value_parser = authority)]
     registry: Option<String>,
     /// The shared stores, to be asked at the end which of the writes they hold that were accepted.
     #[arg(long, value_name = "HOST:PORT", value_parser = authority)]
     stores: Option<String>,
     /// Send all requests here, to http://ADDRESS of the Service, instead of choosing an endpoint for each.
-    #[arg(long, value_parser = address_of)]
+    #[arg(long, conflicts_with_all = ["resolve", "registry"], value_parser = address_of)]
     url: Option<String>,
     /// Use connections that are kept open, one to each address.
     #[arg(long)]
@@ -110,6 +110,11 @@ impl LoadArgs {
         if let Some(address) = &self.url {
             return Ok(Route::Address(address.clone()));
         }
+        let by_registry = |finding| matches!(finding, Finding::By(Resolve::Registry | Resolve::Cached(_)));
+        anyhow::ensure!(
+            self.registry.is_none() || self.resolve.is_some_and(by_registry),
+            "--registry is for --resolve registry: leave it out"
+        );
         let cache = match self.resolve {
             None => return Ok(Route::Endpoints),
             Some(Finding::Service) if self.service.is_some() => return Ok(Route::Endpoints),

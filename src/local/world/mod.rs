@@ -85,6 +85,8 @@ impl World {
             untold: Traffic::default(),
         };
         world.introduce();
+        // Who takes the list down once does so before the first decision.
+        world.pool.send_replace(world.fleet());
         world
     }
 
