@@ -1,6 +1,5 @@
 //! Why a lesson does not take place.
 
-use super::Setting;
 use super::cluster_world::ClusterError;
 use crate::api::SpecError;
 use crate::api::yaml::YamlError;
@@ -30,6 +29,9 @@ pub enum NoPlan {
     /// The kubelet counts in whole seconds.
     #[error("--probes kubelet runs at speed 1 only, since the kubelet's periods are whole seconds: leave out --speed")]
     KubeletInAHurry,
+    /// The kubelet has no gate.
+    #[error("--probes kubelet has no gate whose way to the traffic could be measured: leave it out")]
+    NoGate,
     /// A policy cannot be that fast.
     #[error("--speed {speed} is too fast for the setting {setting}: {error}")]
     TooFast {
@@ -67,10 +69,10 @@ pub enum LessonError {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// A run went wrong.
-    #[error("setting {}: {error}", setting.title())]
+    #[error("setting {setting}: {error}")]
     Run {
         /// Which setting.
-        setting: Setting,
+        setting: String,
         /// What went wrong.
         error: Box<ClusterError>,
     },

@@ -51,7 +51,7 @@ impl Plan {
             Self::Replicas(plan) => plan.run(stop).await,
             Self::Depth(plan) => plan.run(stop).await,
             Self::Discovery(plan) => plan.run(stop).await,
-            Self::Propagation(plan) => plan.run(),
+            Self::Propagation(plan) => plan.run(stop).await,
         }
     }
 }

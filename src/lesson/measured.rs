@@ -19,19 +19,24 @@ impl<Row> Measured<Row> {
         Self { rows: Vec::new(), done: Err(error) }
     }
 
-    /// Measures all settings at the same time.
+    /// Measures all settings at the same time: a row of each for which there is one, whatever went wrong.
     pub async fn of<F>(settings: impl Iterator<Item = F>) -> Self
     where
-        F: Future<Output = Result<Option<Row>, LessonError>>,
+        F: Future<Output: Into<Self>>,
     {
         let mut measured = Self { rows: Vec::new(), done: Ok(()) };
-        for row in join_all(settings).await {
-            match row {
-                Ok(row) => measured.rows.extend(row),
-                Err(error) => measured.done = measured.done.and(Err(error)),
-            }
+        for setting in join_all(settings).await {
+            measured = measured.and(setting.into(), |rows, more| rows.extend(more));
         }
         measured
+    }
+
+    /// Puts what was measured in another world beside it.
+    #[must_use]
+    pub fn and(mut self, others: Measured<Row>, join: impl FnOnce(&mut Vec<Row>, Vec<Row>)) -> Self {
+        join(&mut self.rows, others.rows);
+        self.done = self.done.and(others.done);
+        self
     }
 
     /// The same, if nobody wanted it to stop.
@@ -52,5 +57,14 @@ impl<Row> Measured<Row> {
             show(&self.rows)?;
         }
         self.done
+    }
+}
+
+impl<Row> From<Result<Option<Row>, LessonError>> for Measured<Row> {
+    fn from(row: Result<Option<Row>, LessonError>) -> Self {
+        match row {
+            Ok(row) => Self { rows: row.into_iter().collect(), done: Ok(()) },
+            Err(error) => Self::nothing(error),
+        }
     }
 }

@@ -18,6 +18,7 @@ mod processes;
 mod progress;
 mod propagation;
 mod replicas;
+mod worlds;
 
 pub use error::{LessonError, NoPlan};
 pub use lessons::{Command, Plan};

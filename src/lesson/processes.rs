@@ -75,7 +75,7 @@ impl Trial {
 
     /// Runs it, with a bar. Told to stop, it ends early.
     pub async fn run(&self, machine: &Machine<'_>) -> Result<(Run, Recording), LessonError> {
-        let progress = Progress::new(&machine.bars, &self.title, self.scenario().turns());
+        let progress = Progress::new(&machine.bars, &self.title, self.scenario());
         progress.phase("running".to_owned());
         let mut watchers = (progress, Recording::of(&self.scenario().clone().at_speed(self.experiment.speed)));
         // Nobody edits the policy of a lesson.

@@ -3,21 +3,23 @@
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::model::{Moment, Observer, Turn};
+use crate::scenario::Scenario;
 
 /// A bar of turns on a terminal; elsewhere a line for each phase of a run. Both on standard error.
 pub struct Progress {
     bar: ProgressBar,
     setting: String,
+    first_turn: u32,
 }
 
 impl Progress {
-    /// The progress of a run of so many turns, beside that of others.
-    pub fn new(bars: &MultiProgress, setting: &str, turns: u32) -> Self {
-        let bar = bars.add(ProgressBar::new(u64::from(turns)).with_prefix(setting.to_owned()));
+    /// The progress of a run of a scenario, beside that of others.
+    pub fn new(bars: &MultiProgress, setting: &str, scenario: &Scenario) -> Self {
+        let bar = bars.add(ProgressBar::new(u64::from(scenario.turns())).with_prefix(setting.to_owned()));
         if let Ok(style) = ProgressStyle::with_template("{prefix:20} [{bar:40}] {pos:>3}/{len} {msg}") {
             bar.set_style(style.progress_chars("=> "));
         }
-        Self { bar, setting: setting.to_owned() }
+        Self { bar, setting: setting.to_owned(), first_turn: scenario.first_turn() }
     }
 
     /// Something else is going on now.
@@ -35,7 +37,7 @@ impl Progress {
         if self.bar.is_hidden() { eprintln!("{line}") } else { self.bar.println(line) }
     }
 
-    /// A turn is over.
+    /// The turn at a place, counted from 0, is over.
     pub fn turn(&self, turn: u32) {
         self.bar.set_position(u64::from(turn) + 1);
     }
@@ -43,7 +45,7 @@ impl Progress {
 
 impl Observer for Progress {
     fn passed(&mut self, at: Moment, _turn: &Turn<'_>) {
-        self.bar.set_position(u64::from(at.turn) + 1);
+        self.turn(at.turn - self.first_turn);
     }
 }
 

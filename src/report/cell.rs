@@ -17,6 +17,10 @@ pub enum Cell {
     Exact(f64),
     /// A figure, printed with so many decimals; an exact tie goes up.
     Decimals(f64, usize),
+    /// Figures one after the other, each printed whole or with two decimals.
+    Each(Vec<f64>),
+    /// By how much each of them differs, printed with its sign and two decimals.
+    Changes(Vec<f64>),
     /// By how much a figure differs, printed with its sign and so many decimals.
     Change(f64, usize),
     /// No figure, and the word that is printed for it.
@@ -45,12 +49,16 @@ impl Cell {
             (Self::Count(count), Self::Count(other)) => Self::Change(*count as f64 - *other as f64, 0),
             (Self::Exact(figure), Self::Exact(other)) => Self::Change(figure - other, 2),
             (Self::Decimals(figure, places), Self::Decimals(other, _)) => Self::Change(figure - other, *places),
+            (Self::Each(figures), Self::Each(others)) if figures.len() == others.len() => {
+                Self::Changes(figures.iter().zip(others).map(|(figure, other)| figure - other).collect())
+            }
             (one, other) if one == other => Self::Change(0.0, 0),
             _ => Self::Nothing("n/a"),
         }
     }
 
-    pub(super) fn print(&self) -> String {
+    /// As it is printed.
+    pub fn print(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
             Self::Nothing(text) => (*text).to_owned(),
@@ -58,6 +66,8 @@ impl Cell {
             Self::Exact(figure) => figure.to_string(),
             Self::Decimals(figure, places) => decimals(*figure, *places),
             Self::Change(figure, places) => signed(*figure, *places),
+            Self::Each(figures) => list(figures, whole_or_two_decimals),
+            Self::Changes(figures) => list(figures, |figure| signed(figure, 2)),
         }
     }
 
@@ -66,6 +76,7 @@ impl Cell {
             Self::Text(text) => text.as_ref().into(),
             Self::Count(count) => (*count).into(),
             Self::Exact(figure) | Self::Decimals(figure, _) | Self::Change(figure, _) => (*figure).into(),
+            Self::Each(figures) | Self::Changes(figures) => figures.as_slice().into(),
             Self::Nothing(_) => Value::Null,
         }
     }
@@ -77,6 +88,14 @@ pub fn decimals(figure: f64, places: usize) -> String {
     let doublings = i32::try_from(places + 1).unwrap_or(i32::MAX);
     let is_tie = (figure * 2f64.powi(doublings) % 2.0).abs() == 1.0;
     format!("{:.places$}", if is_tie { figure.next_up() } else { figure })
+}
+
+fn list(figures: &[f64], print: impl Fn(f64) -> String) -> String {
+    if figures.is_empty() { "-".to_owned() } else { figures.iter().map(|it| print(*it)).collect::<Vec<_>>().join(" ") }
+}
+
+fn whole_or_two_decimals(figure: f64) -> String {
+    if figure.fract() == 0.0 { figure.to_string() } else { decimals(figure, 2) }
 }
 
 /// No difference has no sign.

@@ -6,16 +6,23 @@ use serde_json::{Map, Value, json};
 
 use super::{Cell, Picture, Recording, Report, Table};
 
-/// A setting, and its figures by the same columns.
+/// A setting, and its figures by the same columns in the model and wherever they were measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared<const N: usize> {
     setting: String,
     model: [Cell; N],
-    measured: [Cell; N],
+    measured: Vec<Measured<N>>,
+}
+
+/// What was measured in a world, and what happened in the run, if that was recorded.
+#[derive(Clone, Debug, PartialEq)]
+struct Measured<const N: usize> {
+    world: &'static str,
+    figures: [Cell; N],
     recording: Option<Recording>,
 }
 
-/// Model, measured and difference below each other, for each setting.
+/// For each setting the model, and then each world with its difference from the model, below each other.
 pub fn beside_the_model<const N: usize>(
     header: [&'static str; N],
     rows: &[Compared<N>],
@@ -25,49 +32,65 @@ pub fn beside_the_model<const N: usize>(
         let fields = header.iter().zip(cells).map(|(name, cell)| ((*name).to_owned(), cell.value()));
         Value::Object(Map::from_iter(fields))
     };
-    let value = rows.iter().map(|row| {
-        let difference = row.difference();
+    let world = |row: &Compared<N>, measured: &Measured<N>| {
         json!({
-            "setting": row.setting,
-            "model": object(&row.model),
-            "measured": object(&row.measured),
-            "difference": object(&difference),
+            "world": measured.world,
+            "figures": object(&measured.figures),
+            "difference": object(&row.difference(measured)),
         })
+    };
+    let value = rows.iter().map(|row| {
+        let measured: Vec<_> = row.measured.iter().map(|measured| world(row, measured)).collect();
+        json!({"setting": row.setting, "model": object(&row.model), "measured": measured})
     });
     let report = Report::new(table, &value.collect::<Value>())?;
-    Ok(rows.iter().filter_map(Compared::picture).fold(report, Report::with_picture))
+    Ok(rows.iter().flat_map(Compared::pictures).fold(report, Report::with_picture))
 }
 
 impl<const N: usize> Compared<N> {
-    /// What the model says of a setting, and what was measured.
-    pub const fn new(setting: String, model: [Cell; N], measured: [Cell; N]) -> Self {
-        Self { setting, model, measured, recording: None }
+    /// What the model says of a setting, and what was measured in a world.
+    pub fn new(setting: String, model: [Cell; N], world: &'static str, figures: [Cell; N]) -> Self {
+        Self { setting, model, measured: vec![Measured { world, figures, recording: None }] }
     }
 
-    /// With what happened in the run that was measured.
+    /// With what happened in the run that was measured last.
     #[must_use]
     pub fn with_recording(mut self, recording: Recording) -> Self {
-        self.recording = Some(recording);
+        if let Some(last) = self.measured.last_mut() {
+            last.recording = Some(recording);
+        }
         self
     }
 
-    fn picture(&self) -> Option<Picture> {
-        let recording = self.recording.clone()?;
-        Some(Picture::Run { name: format!("{}, measured", self.setting), recording })
+    /// Puts what was measured of the same settings in another world beside these. A setting that is new comes last.
+    pub fn join(rows: &mut Vec<Self>, others: Vec<Self>) {
+        for other in others {
+            match rows.iter_mut().find(|row| (&row.setting, &row.model) == (&other.setting, &other.model)) {
+                Some(row) => row.measured.extend(other.measured),
+                None => rows.push(other),
+            }
+        }
     }
 
-    fn difference(&self) -> [Cell; N] {
-        std::array::from_fn(|column| self.measured[column].minus(&self.model[column]))
+    fn pictures(&self) -> impl Iterator<Item = Picture> {
+        let picture = |measured: &Measured<N>| {
+            let name = format!("{}, {}", self.setting, measured.world);
+            Some(Picture::Run { name, recording: measured.recording.clone()? })
+        };
+        self.measured.iter().filter_map(picture)
     }
 
-    fn rows(&self) -> [Vec<String>; 3] {
-        let difference = self.difference();
-        [("model", &self.model), ("measured", &self.measured), ("difference", &difference)].map(|(name, cells)| {
-            iter::once(self.setting.clone())
-                .chain(iter::once(name.to_owned()))
-                .chain(cells.iter().map(Cell::print))
-                .collect()
-        })
+    fn difference(&self, measured: &Measured<N>) -> [Cell; N] {
+        std::array::from_fn(|column| measured.figures[column].minus(&self.model[column]))
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let row = |name: &str, cells: &[Cell; N]| {
+            [self.setting.clone(), name.to_owned()].into_iter().chain(cells.iter().map(Cell::print)).collect()
+        };
+        let measured =
+            self.measured.iter().flat_map(|it| [row(it.world, &it.figures), row("difference", &self.difference(it))]);
+        iter::once(row("model", &self.model)).chain(measured).collect()
     }
 }
 
@@ -87,6 +110,7 @@ mod tests {
                 Cell::Nothing("manual"),
                 Cell::Nothing("manual"),
             ],
+            "local",
             [Cell::Count(151), Cell::Decimals(2.25, 2), Cell::Count(3), Cell::Count(7), Cell::Nothing("manual")],
         );
         let report = beside_the_model(["dead", "mean", "new", "window", "list"], &[compared]).unwrap();
@@ -96,9 +120,38 @@ mod tests {
             String::from_utf8(out).unwrap(),
             "setting,figures,dead,mean,new,window,list\n\
              registry,model,149,2.50,3,manual,manual\n\
-             registry,measured,151,2.25,3,7,manual\n\
+             registry,local,151,2.25,3,7,manual\n\
              registry,difference,+2,-0.25,0,n/a,0\n"
         );
-        assert_eq!(report.json()[0]["difference"]["window"], Value::Null);
+        assert_eq!(report.json()[0]["measured"][0]["difference"]["window"], Value::Null);
+    }
+
+    #[test]
+    fn what_was_measured_in_several_worlds_stands_beside_the_same_model() {
+        let compared =
+            |world, errors, detection| Compared::new("one".to_owned(), model(), world, figures(errors, detection));
+        let mut rows = vec![compared("local", 18, vec![11.25, 11.0])];
+        Compared::join(&mut rows, vec![compared("cluster", 39, vec![11.5])]);
+        let report = beside_the_model(["errors", "detection"], &rows).unwrap();
+        let mut out = Vec::new();
+        report.write(Output::Csv, &mut out).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "setting,figures,errors,detection\n\
+             one,model,0,10 10\n\
+             one,local,18,11.25 11\n\
+             one,difference,+18,+1.25 +1.00\n\
+             one,cluster,39,11.50\n\
+             one,difference,+39,n/a\n"
+        );
+        assert_eq!(report.json()[0]["measured"][1]["world"], "cluster");
+    }
+
+    fn model() -> [Cell; 2] {
+        figures(0, vec![10.0, 10.0])
+    }
+
+    fn figures(errors: u64, detection: Vec<f64>) -> [Cell; 2] {
+        [Cell::Count(errors), Cell::Each(detection)]
     }
 }

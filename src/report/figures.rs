@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::decimals;
+use super::{Cell, decimals};
 use crate::engine::Time;
+use crate::fake_app::load::Summary;
 use crate::scenario::{Opening, Scenario, TrueState};
 use crate::{local, model};
 
@@ -45,6 +46,16 @@ pub struct Traffic {
     pub total_errors: u64,
     /// Healthy replicas a turn, in the pool or not, on average.
     pub truly_serving: f64,
+}
+
+impl From<&Summary> for Traffic {
+    fn from(summary: &Summary) -> Self {
+        Self {
+            early_errors: summary.early_errors,
+            total_errors: summary.total_errors,
+            truly_serving: summary.truly_serving.unwrap_or_default(),
+        }
+    }
 }
 
 /// The figures of one run.
@@ -143,18 +154,23 @@ impl Figures {
         }
     }
 
+    /// The figures, by [`COLUMNS`].
+    pub fn columns(&self) -> [Cell; 8] {
+        [
+            Cell::Count(self.restarts as u64),
+            Cell::Count(self.unnecessary as u64),
+            Cell::Count(self.killed_in_startup as u64),
+            Cell::Count(self.in_loop as u64),
+            Cell::Count(self.early_errors),
+            Cell::Count(self.total_errors),
+            Cell::Decimals(self.truly_serving, 2),
+            Cell::Each(self.detection.clone()),
+        ]
+    }
+
     /// The figures as they are printed, by [`COLUMNS`].
     pub fn cells(&self) -> [String; 8] {
-        [
-            self.restarts.to_string(),
-            self.unnecessary.to_string(),
-            self.killed_in_startup.to_string(),
-            self.in_loop.to_string(),
-            self.early_errors.to_string(),
-            self.total_errors.to_string(),
-            two_decimals(self.truly_serving),
-            list(&self.detection, turns),
-        ]
+        self.columns().map(|cell| cell.print())
     }
 }
 
@@ -224,11 +240,6 @@ fn minus(measured: u64, model: u64) -> i64 {
 
 fn list(turns: &[f64], print: impl Fn(f64) -> String) -> String {
     if turns.is_empty() { "-".to_owned() } else { turns.iter().map(|t| print(*t)).collect::<Vec<_>>().join(" ") }
-}
-
-/// Whole turns as such.
-fn turns(turns: f64) -> String {
-    if turns.fract() == 0.0 { turns.to_string() } else { two_decimals(turns) }
 }
 
 fn two_decimals(figure: f64) -> String {

@@ -111,6 +111,11 @@ impl Scenario {
         self.replicas.len()
     }
 
+    /// Whether anybody needs the shared stores, or anything happens to them.
+    pub fn uses_stores(&self) -> bool {
+        self.requests.write + self.requests.batch > 0 || self.stores != Timeline::default()
+    }
+
     /// The registry, if there is one.
     pub const fn registry(&self) -> Option<Registry> {
         self.registry

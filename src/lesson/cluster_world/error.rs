@@ -39,12 +39,12 @@ pub enum ClusterError {
         pod: String,
     },
     /// Not everybody was there for t = 0.
-    #[error("only {ready} of {replicas} replicas were Ready and the load {load} {lead:?} after they were created")]
+    #[error("only {ready} of {pods} pods were Ready and the load {load} {lead:?} after they were created")]
     Late {
         /// How many were.
         ready: usize,
         /// How many there are.
-        replicas: usize,
+        pods: usize,
         /// What of the load.
         load: &'static str,
         /// How long they had.
@@ -82,6 +82,25 @@ pub enum ClusterError {
 }
 
 impl ClusterError {
+    /// Whether nobody answers as an API server does.
+    pub fn is_no_cluster(&self) -> bool {
+        match self {
+            Self::Client(_) => true,
+            Self::Refused { error, .. } => !matches!(**error, kube::Error::Api(_)),
+            Self::NoCrd
+            | Self::NoController { .. }
+            | Self::Manifest(_)
+            | Self::Hopeless { .. }
+            | Self::Late { .. }
+            | Self::Unsent { .. }
+            | Self::Blind
+            | Self::Endless
+            | Self::NoSummary { .. }
+            | Self::Interrupted
+            | Self::NotGone { .. } => false,
+        }
+    }
+
     /// What the API server says to something that was tried.
     pub(super) fn refused(what: impl Into<String>) -> impl FnOnce(kube::Error) -> Self {
         move |error| Self::Refused { what: what.into(), error: Box::new(error) }

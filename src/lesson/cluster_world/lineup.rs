@@ -15,15 +15,15 @@ const HOPELESS: [&str; 5] =
 
 /// Who is there so far.
 pub(super) struct Lineup {
-    replicas: usize,
+    pods: usize,
     ready: BTreeSet<String>,
     load_runs: bool,
 }
 
 impl Lineup {
-    /// Nobody yet, of so many replicas and the load.
-    pub fn new(replicas: usize) -> Self {
-        Self { replicas, ready: BTreeSet::new(), load_runs: false }
+    /// Nobody yet, of so many pods and the load.
+    pub fn new(pods: usize) -> Self {
+        Self { pods, ready: BTreeSet::new(), load_runs: false }
     }
 
     /// Takes note of a pod.
@@ -41,12 +41,12 @@ impl Lineup {
     /// That they came too late, after so long a time.
     pub fn late(&self, lead: Duration) -> ClusterError {
         let load = if self.load_runs { "ran" } else { "did not run" };
-        ClusterError::Late { ready: self.ready.len(), replicas: self.replicas, load, lead }
+        ClusterError::Late { ready: self.ready.len(), pods: self.pods, load, lead }
     }
 
-    /// Whether all replicas are Ready and the load runs.
+    /// Whether all pods are Ready and the load runs.
     pub fn is_complete(&self) -> bool {
-        self.ready.len() == self.replicas && self.load_runs
+        self.ready.len() == self.pods && self.load_runs
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_complete_with_every_replica_ready_and_the_load_running() {
+    fn it_is_complete_with_every_pod_ready_and_the_load_running() {
         let mut lineup = Lineup::new(2);
         lineup.see(&ready("fake-0", "True"));
         lineup.see(&pod(LOAD, json!({"phase": "Running"})));

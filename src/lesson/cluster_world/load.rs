@@ -9,19 +9,27 @@ use kube::api::LogParams;
 
 use super::ClusterError;
 use super::manifests::LOAD;
-use crate::fake_app::load::{Line, Summary};
+use crate::fake_app::load::{Line, RequestLine, Summary, TruthLine};
 use crate::lesson::progress::Progress;
 
 /// From a log that broke off to the next try.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// All that the load says.
+#[derive(Debug, PartialEq)]
+pub(super) struct Said {
+    pub requests: Vec<RequestLine>,
+    pub truths: Vec<TruthLine>,
+    pub summary: Summary,
+}
+
 /// Reads the load's lines to the last one. A log that breaks off is read again from its beginning.
-pub(super) async fn follow(pods: &Api<Pod>, progress: &Progress) -> Result<Summary, ClusterError> {
+pub(super) async fn follow(pods: &Api<Pod>, progress: &Progress) -> Result<Said, ClusterError> {
     let mut last_words = "none".to_owned();
     loop {
         let end = how_it_ended(pods).await;
         match read(pods, progress, &mut last_words).await {
-            Ok(Some(summary)) => return Ok(summary),
+            Ok(Some(said)) => return Ok(said),
             Ok(None) => {}
             Err(error) => last_words = error.to_string(),
         }
@@ -32,14 +40,18 @@ pub(super) async fn follow(pods: &Api<Pod>, progress: &Progress) -> Result<Summa
     }
 }
 
-async fn read(pods: &Api<Pod>, progress: &Progress, last_words: &mut String) -> Result<Option<Summary>, kube::Error> {
+async fn read(pods: &Api<Pod>, progress: &Progress, last_words: &mut String) -> Result<Option<Said>, kube::Error> {
     let follow = LogParams { follow: true, ..LogParams::default() };
     let mut lines = pods.log_stream(LOAD, &follow).await?.lines();
+    let (mut requests, mut truths) = (Vec::new(), Vec::new());
     while let Some(line) = lines.try_next().await.map_err(kube::Error::ReadEvents)? {
         match serde_json::from_str(&line) {
-            Ok(Line::Request(_)) => {}
-            Ok(Line::Truth(truth)) => progress.turn(truth.turn),
-            Ok(Line::Summary(summary)) => return Ok(Some(summary)),
+            Ok(Line::Request(request)) => requests.push(request),
+            Ok(Line::Truth(truth)) => {
+                progress.turn(truth.turn);
+                truths.push(truth);
+            }
+            Ok(Line::Summary(summary)) => return Ok(Some(Said { requests, truths, summary })),
             Err(_) => *last_words = line,
         }
     }

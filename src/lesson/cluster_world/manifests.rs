@@ -1,8 +1,10 @@
 //! What a run puts into its namespace: the manifests of `deploy/lesson/`, told when t = 0 is and how fast time runs.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::apps::v1::StatefulSet;
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Container, HTTPGetAction, Namespace, Pod, Probe};
+use k8s_openapi::api::core::v1::{ConfigMap, Container, HTTPGetAction, Namespace, Pod, PodSpec, Probe, Service};
 use k8s_openapi::api::rbac::v1::RoleBinding;
 use k8s_openapi::jiff::Timestamp;
 use kube::core::{NamespaceResourceScope, ObjectMeta};
@@ -10,19 +12,29 @@ use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{Experiment, Probes};
+use super::{Experiment, Probes, Route, Setting};
 use crate::api::{ALIGNED_TO, Duration, ProbePolicy, ProbePolicySpec, RuleSpec};
 use crate::engine::Span;
+use crate::scenario::{RequestKind, Rotation};
 
 /// The script that the replicas act out.
-pub(super) const SCRIPT_FILE: &str = include_str!("../../../deploy/lesson/01-script.yaml");
+const SCRIPT_FILE: &str = include_str!("../../../deploy/lesson/01-script.yaml");
 /// The replicas and their Service.
 pub(super) const REPLICAS_FILE: &str = include_str!("../../../deploy/lesson/02-fake-app.yaml");
+/// The slices of the replicas' Service, by their label.
+pub(super) const REPLICAS_SLICES: &str = "kubernetes.io/service-name=fake";
 /// The load and its rights.
 pub(super) const LOAD_FILE: &str = include_str!("../../../deploy/lesson/04-load.yaml");
 
 /// The name of the load's pod.
 pub(super) const LOAD: &str = "load";
+/// The replicas' Service: its address, as every container that comes after it has it in its environment, since a cluster
+/// need not have a DNS.
+const SERVICE: &str = "http://$(FAKE_SERVICE_HOST)";
+/// The name of the pod of the shared stores, and of its Service.
+pub(super) const STORES: &str = "stores";
+/// Where they are.
+const STORES_ADDRESS: &str = "$(STORES_SERVICE_HOST):$(STORES_SERVICE_PORT)";
 
 /// Attempts come this part of a turn after its beginning, so that they see its faults as the model's do.
 const ATTEMPTS_AT: u64 = 10;
@@ -56,7 +68,7 @@ pub(super) struct Manifests<'a> {
 pub(super) fn namespace(experiment: &Experiment) -> Namespace {
     Namespace {
         metadata: ObjectMeta {
-            generate_name: Some(format!("{}-{}-", experiment.prefix, experiment.setting.name())),
+            generate_name: Some(format!("{}-{}-", experiment.prefix, experiment.setting.name)),
             labels: Some([("pod-security.kubernetes.io/enforce".to_owned(), "restricted".to_owned())].into()),
             ..ObjectMeta::default()
         },
@@ -78,39 +90,85 @@ impl Manifests<'_> {
         Ok(object)
     }
 
+    /// The scenario's text.
+    pub fn script(&self) -> Result<ConfigMap, ManifestError> {
+        let mut script: ConfigMap = self.given(SCRIPT_FILE)?;
+        for text in script.data.iter_mut().flat_map(BTreeMap::values_mut) {
+            self.experiment.setting.script.clone_into(text);
+        }
+        Ok(script)
+    }
+
     /// The replicas.
     pub fn replicas(&self) -> Result<StatefulSet, ManifestError> {
         let mut set: StatefulSet = self.given(REPLICAS_FILE)?;
-        for pod in set.spec.iter_mut().filter_map(|set| set.template.spec.as_mut()) {
-            for container in &mut pod.containers {
-                self.tell(container, [("start", self.start.to_string())]);
-                if self.experiment.probes == Probes::Kubelet {
-                    probe_by_kubelet(container, &self.experiment.policy.spec);
-                }
+        let Some(spec) = &mut set.spec else { return Ok(set) };
+        spec.replicas = i32::try_from(self.experiment.setting.scenario.replicas()).ok();
+        let Some(pod) = &mut spec.template.spec else { return Ok(set) };
+        for container in &mut pod.containers {
+            self.tell(container, vec![("start", self.start.to_string())]);
+            if self.has_stores() {
+                self.tell(container, vec![("stores", STORES_ADDRESS.to_owned())]);
             }
             if self.experiment.probes == Probes::Kubelet {
-                pod.readiness_gates = None;
-                pod.termination_grace_period_seconds = Some(KUBELET_GRACE_SECONDS);
+                probe_by_kubelet(container, &self.experiment.setting.policy.spec);
             }
+        }
+        if self.experiment.probes == Probes::Kubelet {
+            pod.readiness_gates = None;
+            pod.termination_grace_period_seconds = Some(KUBELET_GRACE_SECONDS);
         }
         Ok(set)
     }
 
+    /// The shared stores, if the scenario has any use for them: a pod as the replicas have it, and its Service.
+    pub fn stores(&self) -> Result<Option<(Service, Pod)>, ManifestError> {
+        if !self.has_stores() {
+            return Ok(None);
+        }
+        let labels = Some([("app".to_owned(), STORES.to_owned())].into());
+        let mut service: Service = self.given(REPLICAS_FILE)?;
+        service.metadata.name = Some(STORES.to_owned());
+        if let Some(spec) = &mut service.spec {
+            spec.selector.clone_from(&labels);
+        }
+        let set: StatefulSet = self.given(REPLICAS_FILE)?;
+        let spec = set.spec.and_then(|set| set.template.spec);
+        let mut spec = PodSpec { readiness_gates: None, ..spec.unwrap_or_default() };
+        for container in &mut spec.containers {
+            self.tell(container, vec![("start", self.start.to_string())]);
+            for serve in container.args.iter_mut().flatten().take(1) {
+                "store".clone_into(serve);
+            }
+        }
+        let metadata = ObjectMeta { name: Some(STORES.to_owned()), labels, ..service.metadata.clone() };
+        Ok(Some((service, Pod { metadata, spec: Some(spec), status: None })))
+    }
+
     /// The load.
     pub fn load(&self) -> Result<Pod, ManifestError> {
-        let scenario = &self.experiment.scenario;
+        let Setting { scenario, route, .. } = &self.experiment.setting;
         let job: Job = self.given(LOAD_FILE)?;
         let mut spec = job.spec.and_then(|job| job.template.spec);
-        let second = Span::from_secs(1).as_nanos();
-        let rate = u64::from(scenario.requests(scenario.requests_from()).plain) * second / scenario.turn().as_nanos();
+        let requests = scenario.requests(scenario.requests_from());
+        let requests = RequestKind::ALL.map(|kind| format!("{}={}", kind.name(), requests[kind]));
+        let mut options = vec![
+            ("start", self.start.to_string()),
+            ("turns", scenario.turns().to_string()),
+            ("turn", scenario.turn().to_string()),
+            ("requests", requests.join(",")),
+            ("rotation", rotation(scenario.rotation()).to_owned()),
+        ];
+        match route {
+            Route::Endpoints => {}
+            Route::Address => options.push(("url", SERVICE.to_owned())),
+        }
+        if self.has_stores() {
+            options.push(("stores", STORES_ADDRESS.to_owned()));
+        }
         for container in spec.iter_mut().flat_map(|pod| &mut pod.containers) {
-            let options = [
-                ("start", self.start.to_string()),
-                ("rate", rate.to_string()),
-                ("turns", scenario.turns().to_string()),
-                ("turn", scenario.turn().to_string()),
-            ];
-            self.tell(container, options);
+            container.args.get_or_insert_default().retain(|arg| !arg.starts_with("--rate="));
+            self.tell(container, options.clone());
         }
         Ok(Pod { metadata: ObjectMeta { name: Some(LOAD.to_owned()), ..job.metadata }, spec, status: None })
     }
@@ -126,7 +184,7 @@ impl Manifests<'_> {
 
     /// The policy, with its attempts on the scenario's clock.
     pub fn policy(&self) -> ProbePolicy {
-        let Experiment { scenario, speed, policy, .. } = self.experiment;
+        let Experiment { setting: Setting { scenario, policy, .. }, speed, .. } = self.experiment;
         let late = speed.shorten(Span::from_nanos(scenario.turn().as_nanos() / ATTEMPTS_AT));
         let mut policy = policy.clone();
         policy.metadata.namespace = Some(self.namespace.to_owned());
@@ -135,8 +193,12 @@ impl Manifests<'_> {
         policy
     }
 
+    fn has_stores(&self) -> bool {
+        self.experiment.setting.scenario.uses_stores()
+    }
+
     /// Puts the image and these options, and the speed, into a container in place of what it has.
-    fn tell<const N: usize>(&self, container: &mut Container, options: [(&str, String); N]) {
+    fn tell(&self, container: &mut Container, options: Vec<(&str, String)>) {
         container.image = Some(self.experiment.image.clone());
         let args = container.args.get_or_insert_default();
         for (option, value) in options.into_iter().chain([("speed", self.experiment.speed.to_string())]) {
@@ -144,6 +206,14 @@ impl Manifests<'_> {
             args.retain(|arg| !arg.starts_with(&option));
             args.push(option + &value);
         }
+    }
+}
+
+/// In the words of the load.
+fn rotation(rotation: Rotation) -> &'static str {
+    match rotation {
+        Rotation::EachTurn => "each-turn",
+        Rotation::Continuous => "continuous",
     }
 }
 
@@ -181,18 +251,22 @@ fn seconds(duration: Duration) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lesson::Setting;
-    use crate::lesson::replicas::settings::{self, at_speed};
+    use crate::lesson::cluster_world::pace::at_speed;
+    use crate::lesson::replicas::settings;
+    use crate::scenario::ScenarioFile;
 
     fn experiment(probes: Probes, speed: &str) -> Experiment {
-        let setting = Setting::PlusStartup;
+        let policy = crate::lesson::Setting::PlusStartup.policy().unwrap();
         let speed = speed.parse().unwrap();
-        let mut policy = setting.policy().unwrap();
-        policy.spec = at_speed(policy.spec, speed);
         Experiment {
-            setting,
-            scenario: settings::scenario().unwrap(),
-            policy,
+            setting: Setting {
+                title: "plus startup",
+                name: "plus-startup",
+                scenario: settings::scenario().unwrap(),
+                script: "the script",
+                policy: ProbePolicy { spec: at_speed(policy.spec.clone(), speed), ..policy },
+                route: Route::Endpoints,
+            },
             speed,
             probes,
             image: "localhost/other:1".to_owned(),
@@ -211,6 +285,8 @@ mod tests {
     #[test]
     fn the_replicas_act_out_the_script_from_the_start_on_behind_their_gate() {
         let experiment = experiment(Probes::Own, "2");
+        let script = manifests(&experiment).script().unwrap().data.unwrap();
+        assert_eq!(script["scenario.yaml"], "the script");
         let set = manifests(&experiment).replicas().unwrap();
         assert_eq!(set.metadata.namespace.as_deref(), Some("lesson-x"));
         assert_eq!(set.spec.as_ref().unwrap().replicas, Some(8));
@@ -253,12 +329,50 @@ mod tests {
                 "load",
                 "--service=fake",
                 "--start=2026-03-01T12:00:00Z",
-                "--rate=50",
                 "--turns=180",
                 "--turn=1s",
+                "--requests=plain=50,read=0,write=0,batch=0",
+                "--rotation=each-turn",
                 "--speed=2"
             ]
         );
+    }
+
+    #[test]
+    fn requests_to_the_service_go_to_its_address_and_no_kind_is_forgotten() {
+        let mut experiment = experiment(Probes::Own, "1");
+        let text = include_str!("../../../lessons/depth/scenario.yaml");
+        experiment.setting.scenario = ScenarioFile::parse("scenario.yaml", text).unwrap();
+        experiment.setting.route = Route::Address;
+        let args = manifests(&experiment).load().unwrap().spec.unwrap().containers.remove(0).args.unwrap();
+        for option in [
+            "--turn=2s",
+            "--requests=plain=0,read=8,write=2,batch=1",
+            "--rotation=continuous",
+            "--url=http://$(FAKE_SERVICE_HOST)",
+            "--stores=$(STORES_SERVICE_HOST):$(STORES_SERVICE_PORT)",
+        ] {
+            assert!(args.iter().any(|arg| arg == option), "{option}: {args:?}");
+        }
+    }
+
+    #[test]
+    fn shared_stores_are_a_pod_with_a_service_that_the_replicas_are_told() {
+        let mut experiment = experiment(Probes::Own, "1");
+        assert_eq!(manifests(&experiment).stores().unwrap(), None);
+        let text = include_str!("../../../lessons/depth/scenario.yaml");
+        experiment.setting.scenario = ScenarioFile::parse("scenario.yaml", text).unwrap();
+        let (service, pod) = manifests(&experiment).stores().unwrap().unwrap();
+        assert_eq!(service.spec.unwrap().selector.as_ref(), Some(pod.labels()));
+        assert_eq!((service.metadata.name.as_deref(), pod.name_any().as_str()), (Some(STORES), STORES));
+        let spec = pod.spec.unwrap();
+        assert_eq!(spec.readiness_gates, None);
+        let args = spec.containers[0].args.as_ref().unwrap();
+        assert_eq!((args[0].as_str(), args[1].as_str()), ("store", "--script=/script/scenario.yaml"));
+        let set = manifests(&experiment).replicas().unwrap();
+        assert_eq!(set.spec.as_ref().unwrap().replicas, Some(3));
+        let args = template(&set).containers[0].args.as_ref().unwrap();
+        assert!(args.contains(&"--stores=$(STORES_SERVICE_HOST):$(STORES_SERVICE_PORT)".to_owned()), "{args:?}");
     }
 
     #[test]

@@ -4,99 +4,113 @@
 //! the scenario, by `census`; traffic by the load's own lines. Nobody asks the controller.
 
 mod census;
+mod chronicle;
 mod error;
 mod lineup;
 mod load;
 mod manifests;
+mod options;
+mod pace;
 mod preflight;
 mod stage;
 mod trial;
 
-use clap::ValueEnum;
 use indicatif::MultiProgress;
 use kube::Client;
 use tokio_util::sync::CancellationToken;
 
+pub use chronicle::{Seen, Station};
 pub use error::ClusterError;
 pub use manifests::ManifestError;
+pub use options::{Experiment, Options, Probes, Route, Setting};
 
 use self::stage::Stage;
-use super::Setting;
+use super::LessonError;
 use super::progress::Progress;
-use crate::api::ProbePolicy;
 use crate::cluster::Clients;
-use crate::report::Figures;
-use crate::scenario::{Scenario, Speed};
+use crate::fake_app::load::{RequestLine, Summary, TruthLine};
+use crate::report::Restart;
 
 /// How long, in seconds, everybody may take to be there for t = 0: if they are too late, they get another try.
 const LEADS: [u64; 3] = [25, 45, 90];
 
-/// Who probes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Probes {
-    /// Our controller, by the setting's policy
-    #[default]
-    Own,
-    /// The kubelet, by the same rules in the pod template, without a policy
-    Kubelet,
+/// What was measured.
+#[derive(Debug)]
+pub struct Observation {
+    /// The restarts within the scenario's turns, in their order.
+    pub restarts: Vec<Restart>,
+    /// The decisions at the stations on their way to the traffic.
+    pub seen: Vec<Seen>,
+    /// What became of each request, not sorted by time.
+    pub requests: Vec<RequestLine>,
+    /// What the replicas were in the middle of each turn.
+    pub truths: Vec<TruthLine>,
+    /// What the requests came to.
+    pub summary: Summary,
 }
 
-/// What is measured, and how.
-#[derive(Clone, Debug)]
-pub struct Experiment {
-    /// The setting.
-    pub setting: Setting,
-    /// The scenario, as it is written.
-    pub scenario: Scenario,
-    /// The setting's policy, at the speed.
-    pub policy: ProbePolicy,
-    /// How fast everything runs.
-    pub speed: Speed,
-    /// Who probes.
-    pub probes: Probes,
-    /// The image of the fake app.
-    pub image: String,
-    /// What the names of namespaces begin with.
-    pub prefix: String,
+/// The number of a replica, by its pod's name: a StatefulSet's pods are numbered at the end; others are not.
+pub fn replica(pod: &str) -> Option<usize> {
+    pod.rsplit_once('-')?.1.parse().ok()
 }
 
-/// A client of the current kubeconfig's cluster, if a lesson can be run there under those probes.
-pub async fn client(probes: Probes) -> Result<Client, ClusterError> {
-    let client = Clients::infer().await?.reader;
-    match probes {
-        Probes::Own => preflight::check(&client).await?,
-        Probes::Kubelet => {}
+/// A cluster that lessons are run on, several at the same time.
+pub struct Cluster<'a> {
+    client: Client,
+    bars: MultiProgress,
+    stop: &'a CancellationToken,
+}
+
+impl<'a> Cluster<'a> {
+    /// The current kubeconfig's cluster, until `stop`.
+    ///
+    /// # Errors
+    /// If there is none, or no lesson can be run there under those probes.
+    pub async fn reach(probes: Probes, stop: &'a CancellationToken) -> Result<Self, ClusterError> {
+        let reaching = async {
+            let client = Clients::infer().await?.reader;
+            client.apiserver_version().await.map_err(ClusterError::refused("ask the API server for its version"))?;
+            match probes {
+                Probes::Own => preflight::check(&client).await?,
+                Probes::Kubelet => {}
+            }
+            Ok(Self { client, bars: MultiProgress::new(), stop })
+        };
+        stop.run_until_cancelled(reaching).await.unwrap_or(Err(ClusterError::Interrupted))
     }
-    Ok(client)
-}
 
-/// Runs an experiment once, with a bar among `bars`. Told to stop, it cleans up first.
-pub async fn measure(
-    client: &Client,
-    experiment: &Experiment,
-    bars: &MultiProgress,
-    stop: &CancellationToken,
-) -> Result<Figures, ClusterError> {
-    let progress = Progress::new(bars, experiment.setting.title(), experiment.scenario.turns());
-    let mut leads = LEADS.into_iter().peekable();
-    loop {
-        let lead = leads.next().unwrap_or_default();
-        let stage = Stage::open(client, experiment).await?;
-        let run = stop.run_until_cancelled(trial::run(&stage, experiment, lead, &progress)).await;
-        progress.phase(format!("cleaning up {}", stage.namespace()));
-        let closed = stage.close().await;
-        match (run.unwrap_or(Err(ClusterError::Interrupted)), closed) {
-            (Err(again @ (ClusterError::Late { .. } | ClusterError::Unsent { .. })), Ok(()))
-                if leads.peek().is_some() =>
-            {
-                progress.note(&format!("{again}; once more"));
+    /// Runs an experiment once, with a bar. Told to stop, it cleans up first.
+    pub async fn run(&self, experiment: &Experiment) -> Result<Observation, LessonError> {
+        let setting = &experiment.setting;
+        let progress = Progress::new(&self.bars, setting.title, &setting.scenario);
+        let observed = self.measure(experiment, &progress).await;
+        observed.map_err(|error| LessonError::Run { setting: setting.title.to_owned(), error: Box::new(error) })
+    }
+
+    async fn measure(&self, experiment: &Experiment, progress: &Progress) -> Result<Observation, ClusterError> {
+        let mut leads = LEADS.into_iter().peekable();
+        loop {
+            let lead = leads.next().unwrap_or_default();
+            if self.stop.is_cancelled() {
+                return Err(ClusterError::Interrupted);
             }
-            (Err(error), Err(left)) => {
-                progress.note(&left.to_string());
-                return Err(error);
+            let stage = Stage::open(&self.client, experiment).await?;
+            let run = self.stop.run_until_cancelled(trial::run(&stage, experiment, lead, progress)).await;
+            progress.phase(format!("cleaning up {}", stage.namespace()));
+            let closed = stage.close().await;
+            match (run.unwrap_or(Err(ClusterError::Interrupted)), closed) {
+                (Err(again @ (ClusterError::Late { .. } | ClusterError::Unsent { .. })), Ok(()))
+                    if leads.peek().is_some() =>
+                {
+                    progress.note(&format!("{again}; once more"));
+                }
+                (Err(error), Err(left)) => {
+                    progress.note(&left.to_string());
+                    return Err(error);
+                }
+                (Ok(_), Err(left)) => return Err(left),
+                (ended, Ok(())) => return ended,
             }
-            (Ok(_), Err(left)) => return Err(left),
-            (ended, Ok(())) => return ended,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Namespace, Pod};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::api::{DeleteParams, PostParams};
 use kube::core::NamespaceResourceScope;
 use kube::runtime::wait::delete::delete_and_finalize;
@@ -39,6 +40,11 @@ impl<'a> Stage<'a> {
 
     /// The pods in it.
     pub fn pods(&self) -> Api<Pod> {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// The slices of the Services in it.
+    pub fn slices(&self) -> Api<EndpointSlice> {
         Api::namespaced(self.client.clone(), &self.namespace)
     }
 

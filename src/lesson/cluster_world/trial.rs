@@ -3,8 +3,10 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use futures::stream::select;
 use futures::{Stream, StreamExt};
-use k8s_openapi::api::core::v1::{ConfigMap, Pod, Service, ServiceAccount};
+use k8s_openapi::api::core::v1::{Pod, Service, ServiceAccount};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::rbac::v1::Role;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
@@ -13,12 +15,13 @@ use kube::runtime::watcher::{self, Event, watcher};
 use tokio::time::timeout;
 
 use super::census::Census;
+use super::chronicle::Chronicle;
 use super::lineup::{Lineup, is_hopeless};
-use super::manifests::{LOAD_FILE, Manifests, REPLICAS_FILE, SCRIPT_FILE};
+use super::load::{self, Said};
+use super::manifests::{LOAD_FILE, Manifests, REPLICAS_FILE, REPLICAS_SLICES};
 use super::stage::Stage;
-use super::{ClusterError, Experiment, Probes, load};
+use super::{ClusterError, Experiment, Observation, Probes, replica};
 use crate::lesson::progress::Progress;
-use crate::report::{Figures, Traffic};
 
 /// Everybody is there so long before t = 0.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -26,10 +29,17 @@ const MARGIN: Duration = Duration::from_secs(2);
 /// After the last turn the load waits for its last answers and sums up.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
-/// A pod, seen.
+/// What is seen.
 enum Sight {
-    There(Pod),
-    Gone(Pod),
+    There(Box<Pod>),
+    Gone(Box<Pod>),
+    Slice(Box<EndpointSlice>),
+}
+
+/// Who takes note of what is seen.
+struct Notes<'a> {
+    census: Census<'a>,
+    chronicle: Chronicle,
 }
 
 /// Runs an experiment on a stage, from `lead` seconds after now on.
@@ -38,14 +48,14 @@ pub(super) async fn run(
     experiment: &Experiment,
     lead: u64,
     progress: &Progress,
-) -> Result<Figures, ClusterError> {
+) -> Result<Observation, ClusterError> {
     let start = whole_second(Timestamp::now() + Duration::from_secs(lead));
     progress.phase(format!("starting in {}", stage.namespace()));
     furnish(stage, &Manifests { experiment, namespace: stage.namespace(), start }).await?;
 
-    let scenario = experiment.scenario.clone().at_speed(experiment.speed);
-    let mut census = Census::new(&scenario, start);
-    let mut lineup = Lineup::new(scenario.replicas());
+    let scenario = experiment.setting.scenario.clone().at_speed(experiment.speed);
+    let mut notes = Notes { census: Census::new(&scenario, start), chronicle: Chronicle::new(start) };
+    let mut lineup = Lineup::new(scenario.replicas() + usize::from(scenario.uses_stores()));
     let mut sights = pin!(sights(stage));
     let lining_up = async {
         while !lineup.is_complete() {
@@ -56,7 +66,7 @@ pub(super) async fn run(
                 }
                 lineup.see(pod);
             }
-            note(&mut census, sight);
+            notes.take(&sight);
         }
         Ok(())
     };
@@ -69,31 +79,32 @@ pub(super) async fn run(
     let pods = stage.pods();
     let watching = async {
         while let Some(sight) = sights.next().await {
-            note(&mut census, sight);
+            notes.take(&sight);
         }
     };
     let end = until(start) + Duration::from(scenario.length()) + LAST_WORDS;
-    let summary = tokio::select! {
-        summary = load::follow(&pods, progress) => summary?,
+    let said = tokio::select! {
+        said = load::follow(&pods, progress) => said?,
         () = watching => return Err(ClusterError::Blind),
         () = tokio::time::sleep(end) => return Err(ClusterError::Endless),
     };
+    let Said { requests, truths, summary } = said;
     if summary.unsent > 0 {
         return Err(ClusterError::Unsent { unsent: summary.unsent });
     }
-    let traffic = Traffic {
-        early_errors: summary.early_errors,
-        total_errors: summary.total_errors,
-        truly_serving: summary.truly_serving.unwrap_or_default(),
-    };
-    Ok(Figures::new(&census.restarts(), traffic))
+    let Notes { census, chronicle } = notes;
+    Ok(Observation { restarts: census.restarts(), seen: chronicle.seen(), requests, truths, summary })
 }
 
 async fn furnish(stage: &Stage<'_>, manifests: &Manifests<'_>) -> Result<(), ClusterError> {
     if manifests.experiment.probes == Probes::Own {
         stage.put(manifests.policy()).await?;
     }
-    stage.put(manifests.given::<ConfigMap>(SCRIPT_FILE)?).await?;
+    stage.put(manifests.script()?).await?;
+    if let Some((service, pod)) = manifests.stores()? {
+        stage.put(service).await?;
+        stage.put(pod).await?;
+    }
     stage.put(manifests.given::<Service>(REPLICAS_FILE)?).await?;
     stage.put(manifests.replicas()?).await?;
     stage.put(manifests.given::<ServiceAccount>(LOAD_FILE)?).await?;
@@ -102,29 +113,40 @@ async fn furnish(stage: &Stage<'_>, manifests: &Manifests<'_>) -> Result<(), Clu
     stage.put(manifests.load()?).await
 }
 
-/// The pods, as they come, change and go. A watch that breaks is begun again.
+/// The pods and the replicas' slices, as they come, change and go. A watch that breaks is begun again.
 fn sights(stage: &Stage<'_>) -> impl Stream<Item = Sight> + use<> {
-    let events = watcher(stage.pods(), watcher::Config::default()).default_backoff();
-    events.filter_map(async |event| match event {
-        Ok(Event::InitApply(pod) | Event::Apply(pod)) => Some(Sight::There(pod)),
-        Ok(Event::Delete(pod)) => Some(Sight::Gone(pod)),
+    let pods = watcher(stage.pods(), watcher::Config::default()).default_backoff();
+    let pods = pods.filter_map(async |event| match event {
+        Ok(Event::InitApply(pod) | Event::Apply(pod)) => Some(Sight::There(Box::new(pod))),
+        Ok(Event::Delete(pod)) => Some(Sight::Gone(Box::new(pod))),
         Ok(Event::Init | Event::InitDone) | Err(_) => None,
-    })
+    });
+    let of_replicas = watcher::Config::default().labels(REPLICAS_SLICES);
+    let slices = watcher(stage.slices(), of_replicas).default_backoff();
+    let slices = slices.filter_map(async |event| match event {
+        Ok(Event::InitApply(slice) | Event::Apply(slice)) => Some(Sight::Slice(Box::new(slice))),
+        Ok(Event::Delete(_) | Event::Init | Event::InitDone) | Err(_) => None,
+    });
+    select(pods, slices)
 }
 
-fn note(census: &mut Census<'_>, sight: Sight) {
-    let now = Timestamp::now();
-    let (Sight::There(pod) | Sight::Gone(pod)) = &sight;
-    let Some(replica) = replica(&pod.name_any()) else { return };
-    match &sight {
-        Sight::There(pod) => census.see(replica, pod, now),
-        Sight::Gone(_) => census.miss(replica, now),
+impl Notes<'_> {
+    fn take(&mut self, sight: &Sight) {
+        let now = Timestamp::now();
+        match sight {
+            Sight::There(pod) => {
+                let Some(replica) = replica(&pod.name_any()) else { return };
+                self.census.see(replica, pod, now);
+                self.chronicle.pod(replica, pod, now);
+            }
+            Sight::Gone(pod) => {
+                if let Some(replica) = replica(&pod.name_any()) {
+                    self.census.miss(replica, now);
+                }
+            }
+            Sight::Slice(slice) => self.chronicle.slice(slice, now),
+        }
     }
-}
-
-/// A StatefulSet's pods are numbered at the end of their names; the load's is not.
-fn replica(pod: &str) -> Option<usize> {
-    pod.rsplit_once('-')?.1.parse().ok()
 }
 
 fn until(instant: Timestamp) -> Duration {

@@ -4,9 +4,10 @@ use clap::ValueEnum;
 use tokio_util::sync::CancellationToken;
 
 use super::content::{self, Content};
-use super::processes::Trials;
-use super::tables;
+use super::{pods, processes, tables};
 use crate::api::SharedFailureSpec;
+use crate::lesson::cluster_world::Options;
+use crate::lesson::worlds::{World, everywhere};
 use crate::lesson::{LessonError, NoPlan};
 use crate::report::{Delivery, Report, beside_the_model};
 use crate::scenario::{Scenario, Speed};
@@ -24,22 +25,16 @@ pub struct Args {
     #[arg(long)]
     setting: Option<Content>,
     /// Divide every duration of scenario and policy; the model, which has no clock, says the same at any speed
-    #[arg(long, default_value_t = Speed::TEN)]
-    speed: Speed,
+    /// [default: 10 in the local world, 1 on the cluster]
+    #[arg(long)]
+    speed: Option<Speed>,
     /// Print a table of the lesson, out of the model
     #[arg(long, value_enum)]
     table: Option<Table>,
     #[command(flatten)]
+    cluster: Options,
+    #[command(flatten)]
     delivery: Delivery,
-}
-
-/// A world that the lesson can be run in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum World {
-    /// Simulated replicas in logical time
-    Model,
-    /// Processes on this machine
-    Local,
 }
 
 /// A table of the lesson.
@@ -67,7 +62,9 @@ pub struct Plan {
 #[derive(Debug)]
 enum Task {
     InModel(Table, Scenario, Vec<Content>),
-    OnProcesses(Trials),
+    OnProcesses(processes::Trials),
+    OnPods(pods::Trials),
+    Everywhere(processes::Trials, pods::Trials),
 }
 
 impl Args {
@@ -75,10 +72,21 @@ impl Args {
     pub fn plan(self) -> Result<Plan, NoPlan> {
         let scenario = content::scenario().map_err(LessonError::from)?;
         let contents = self.setting.map_or_else(|| Content::ALL.to_vec(), |content| vec![content]);
+        let on_processes = || processes::Trials::new(&contents, &scenario, self.speed.unwrap_or(Speed::TEN));
+        let on_pods =
+            || pods::Trials::new(&contents, &scenario, self.cluster.clone(), self.speed.unwrap_or(Speed::REAL));
         let task = match (self.world, self.table) {
-            (Some(World::Local), Some(_)) => return Err(NoPlan::TableElsewhere("local")),
-            (Some(World::Local) | None, None) => Task::OnProcesses(Trials::new(&contents, &scenario, self.speed)?),
+            (Some(world @ (World::Local | World::Cluster | World::All)), Some(_)) => {
+                return Err(NoPlan::TableElsewhere(world.name()));
+            }
+            (Some(World::Cluster), None) => Task::OnPods(on_pods()?),
+            (Some(World::All), None) => Task::Everywhere(on_processes()?, on_pods()?),
+            (Some(World::Local) | None, None) => {
+                self.cluster.none_given()?;
+                Task::OnProcesses(on_processes()?)
+            }
             (Some(World::Model) | None, table) => {
+                self.cluster.none_given()?;
                 let table = table.unwrap_or(Table::Content);
                 if self.setting.is_some() && !matches!(table, Table::Content | Table::Neighbours) {
                     return Err(NoPlan::SettingOfTable);
@@ -94,12 +102,15 @@ impl Plan {
     /// Does it, and prints the table; told to stop, of what was measured until then.
     pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
         let deliver = |report: Report| Ok(self.delivery.deliver(&report.with_title(TITLE))?);
-        match self.task {
-            Task::InModel(table, scenario, contents) => deliver(table.report(&scenario, &contents)?),
-            Task::OnProcesses(trials) => {
-                trials.measure(stop).await.show(|rows| deliver(beside_the_model(tables::COLUMNS, rows)?))
+        let measured = match self.task {
+            Task::InModel(table, scenario, contents) => return deliver(table.report(&scenario, &contents)?),
+            Task::OnProcesses(trials) => trials.measure(stop).await,
+            Task::OnPods(trials) => trials.measure(stop).await?,
+            Task::Everywhere(local, cluster) => {
+                everywhere(local.measure(stop).await, cluster.measure(stop), stop).await
             }
-        }
+        };
+        measured.show(|rows| deliver(beside_the_model(tables::COLUMNS, rows)?))
     }
 }
 

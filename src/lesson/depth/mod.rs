@@ -4,6 +4,7 @@ mod command;
 mod content;
 mod detection;
 mod load;
+mod pods;
 mod processes;
 mod tables;
 

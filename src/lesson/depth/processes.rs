@@ -43,7 +43,7 @@ impl Trials {
 async fn measure(content: Content, trial: &Trial, machine: &Machine<'_>) -> Result<Option<Compared<6>>, LessonError> {
     let (run, recording) = trial.run(machine).await?;
     let Some(scenario) = trial.scenario_of(&run) else { return Ok(None) };
-    let traffic = run.traffic();
-    let compared = tables::measured(&scenario, content, trial.title_of(&run), &traffic, run.out_of_pool())?;
+    let measured = tables::columns(content, &run.traffic(), run.out_of_pool());
+    let compared = Compared::new(trial.title_of(&run), tables::modelled(&scenario, content)?, "local", measured);
     Ok(Some(compared.with_recording(recording)))
 }

@@ -11,7 +11,7 @@ use crate::api::{Duration, FleetSpec, ParsedPolicy, ProbePolicySpec, SharedFailu
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::lesson::LessonError;
 use crate::model::{self, Run, Traffic};
-use crate::report::{Cell, Compared, Picture, Recording, Report, Table, decimals};
+use crate::report::{Cell, Picture, Recording, Report, Table, decimals};
 use crate::scenario::{Opening, Scenario, TrueState};
 
 /// The columns of what a depth costs and saves.
@@ -41,18 +41,15 @@ pub fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureS
     Ok(pictures.into_iter().fold(report, Report::with_picture))
 }
 
-/// What was measured of a depth, by [`COLUMNS`], and what the model says of the same scenario.
-pub fn measured(
-    scenario: &Scenario,
-    content: Content,
-    setting: String,
-    traffic: &Traffic,
-    out_of_pool: u64,
-) -> Result<Compared<6>, LessonError> {
-    let model = model::run(scenario, &parsed(&content.policy()?.spec)?)?;
-    let counts = |row: ContentRow| row.figures().map(Cell::Count);
-    let modelled = counts(ContentRow::new(content, &model.traffic, model.out_of_pool));
-    Ok(Compared::new(setting, modelled, counts(ContentRow::new(content, traffic, out_of_pool))))
+/// What the model says of a depth, by [`COLUMNS`].
+pub fn modelled(scenario: &Scenario, content: Content) -> Result<[Cell; 6], LessonError> {
+    let run = model::run(scenario, &parsed(&content.policy()?.spec)?)?;
+    Ok(columns(content, &run.traffic, run.out_of_pool))
+}
+
+/// What came of a depth, by [`COLUMNS`].
+pub fn columns(content: Content, traffic: &Traffic, out_of_pool: u64) -> [Cell; 6] {
+    ContentRow::new(content, traffic, out_of_pool).figures().map(Cell::Count)
 }
 
 /// How often `deep-local` is asked: `lessons/depth/depth-interval.csv`.

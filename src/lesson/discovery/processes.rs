@@ -58,7 +58,7 @@ async fn measure(trial: &Trial, machine: &Machine<'_>) -> Result<Option<Compared
     let (run, recording) = trial.run(machine).await?;
     let Some(scenario) = trial.scenario_of(&run).filter(|_| trial.is_whole(&run)) else { return Ok(None) };
     let measured = Figures::new(&scenario, &discovered(&scenario, &run));
-    let compared = Compared::new(trial.title_of(&run), Figures::modelled(&scenario).cells(), measured.cells());
+    let compared = Compared::new(trial.title_of(&run), Figures::modelled(&scenario).cells(), "local", measured.cells());
     Ok(Some(compared.with_recording(recording)))
 }
 

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use tokio_util::sync::CancellationToken;
 
-use super::{inputs, tables};
+use super::{inputs, pods, tables};
+use crate::lesson::cluster_world::{Experiment, Options};
 use crate::lesson::{LessonError, NoPlan};
 use crate::model::propagation::Check;
-use crate::report::Delivery;
+use crate::report::{Delivery, Report};
 
 /// How the lesson "propagation" is run.
 #[derive(Debug, clap::Args)]
@@ -18,9 +20,11 @@ pub struct Args {
     /// Take how replicas are checked from the readiness rule of this policy of your own
     #[arg(long, value_name = "FILE")]
     policy: Option<PathBuf>,
-    /// Which table to print
-    #[arg(long, value_enum, default_value_t)]
-    table: Table,
+    /// Which table of the model to print [default: delay]
+    #[arg(long, value_enum)]
+    table: Option<Table>,
+    #[command(flatten)]
+    cluster: Options,
     #[command(flatten)]
     delivery: Delivery,
 }
@@ -31,6 +35,8 @@ enum World {
     /// Simulated devices in logical time
     #[default]
     Model,
+    /// Pods of the current kubeconfig's cluster, whose delays are measured
+    Cluster,
 }
 
 /// A table of the lesson.
@@ -52,30 +58,52 @@ enum Table {
 /// What is going to be done; it makes sense.
 #[derive(Debug)]
 pub struct Plan {
-    check: Check,
-    table: Table,
+    task: Task,
     delivery: Delivery,
+}
+
+#[derive(Debug)]
+enum Task {
+    Table(Table, Check),
+    OnCluster(Box<Experiment>),
 }
 
 impl Args {
     /// What is going to be done.
     pub fn plan(self) -> Result<Plan, NoPlan> {
-        let World::Model = self.world;
-        let check = inputs::check(self.policy.as_deref())?;
-        Ok(Plan { check, table: self.table, delivery: self.delivery })
+        let policy = inputs::policy(self.policy.as_deref()).map_err(LessonError::from)?;
+        let check = inputs::check(&policy, self.policy.as_deref())?;
+        let task = match (self.world, self.table) {
+            (World::Cluster, Some(_)) => return Err(NoPlan::TableElsewhere("cluster")),
+            (World::Cluster, None) => Task::OnCluster(Box::new(pods::experiment(&policy, &self.cluster)?)),
+            (World::Model, table) => {
+                self.cluster.none_given()?;
+                Task::Table(table.unwrap_or_default(), check)
+            }
+        };
+        Ok(Plan { task, delivery: self.delivery })
     }
 }
 
 impl Plan {
-    /// Does it, and prints the table.
-    pub fn run(self) -> Result<(), LessonError> {
-        let report = match self.table {
-            Table::Delay => tables::delay(self.check),
-            Table::Devices => tables::devices(self.check),
-            Table::Preparing => tables::preparing(self.check),
-            Table::Connections => tables::connections(self.check),
-            Table::History => tables::history(self.check),
+    /// Does it, and prints the table. Told to stop on a cluster, it cleans up first.
+    pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
+        let report = match self.task {
+            Task::Table(table, check) => table.report(check)?,
+            Task::OnCluster(experiment) => pods::measure(&experiment, stop).await?,
         };
-        Ok(self.delivery.deliver(&report?.with_title("Lesson propagation"))?)
+        Ok(self.delivery.deliver(&report.with_title("Lesson propagation"))?)
+    }
+}
+
+impl Table {
+    fn report(self, check: Check) -> Result<Report, LessonError> {
+        match self {
+            Self::Delay => tables::delay(check),
+            Self::Devices => tables::devices(check),
+            Self::Preparing => tables::preparing(check),
+            Self::Connections => tables::connections(check),
+            Self::History => tables::history(check),
+        }
     }
 }

@@ -6,10 +6,14 @@ use std::path::Path;
 use serde::Deserialize;
 
 use crate::api::yaml::{self, YamlError};
-use crate::api::{self, Duration};
+use crate::api::{self, Duration, ProbePolicy};
 use crate::engine::{Phase, RuleKind, Time};
 use crate::lesson::LessonError;
 use crate::model::propagation::Check;
+use crate::scenario::{Scenario, ScenarioFile};
+
+/// The lesson's policy.
+const POLICY: &str = "lessons/propagation/policy.yaml";
 
 /// A fleet, the devices that check it, and the connections to it.
 #[derive(Clone, Debug, Deserialize)]
@@ -52,16 +56,25 @@ pub fn traffic() -> Result<Traffic, YamlError> {
     yaml::from_str("lessons/propagation/traffic.yaml", include_str!("../../../lessons/propagation/traffic.yaml"))
 }
 
-/// How the policy in a file checks whether a replica is ready; without a file, the lesson's.
-pub fn check(file: Option<&Path>) -> Result<Check, LessonError> {
-    let lessons = "lessons/propagation/policy.yaml";
-    let policy = match file {
-        Some(file) => api::read_policy(file)?,
-        None => api::policy_from_str(lessons, include_str!("../../../lessons/propagation/policy.yaml"))?,
-    };
+/// What happens to the replicas on a cluster, and its text.
+pub fn on_cluster() -> Result<(Scenario, &'static str), YamlError> {
+    let text = include_str!("../../../lessons/propagation/cluster.yaml");
+    Ok((ScenarioFile::parse("lessons/propagation/cluster.yaml", text)?, text))
+}
+
+/// The policy in a file; without a file, the lesson's.
+pub fn policy(file: Option<&Path>) -> Result<ProbePolicy, YamlError> {
+    match file {
+        Some(file) => api::read_policy(file),
+        None => api::policy_from_str(POLICY, include_str!("../../../lessons/propagation/policy.yaml")),
+    }
+}
+
+/// How a policy, out of that file, checks whether a replica is ready.
+pub fn check(policy: &ProbePolicy, file: Option<&Path>) -> Result<Check, LessonError> {
     let parsed = policy.spec.parse(1, Phase::Aligned { origin: Time::ZERO })?;
     parsed.policy.rule(RuleKind::Readiness).map(Check::from).ok_or_else(|| {
-        let file = file.map_or_else(|| lessons.to_owned(), |file| file.display().to_string());
+        let file = file.map_or_else(|| POLICY.to_owned(), |file| file.display().to_string());
         LessonError::NoReadiness { file }
     })
 }

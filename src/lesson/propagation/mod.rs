@@ -2,6 +2,7 @@
 
 mod command;
 mod inputs;
+mod pods;
 mod tables;
 
 pub use command::{Args, Plan};

@@ -164,7 +164,7 @@ fn moves() -> impl Iterator<Item = (&'static str, Profile, Move)> {
     PROFILES.into_iter().flat_map(|(name, profile)| Move::BOTH.map(|to| (name, profile, to)))
 }
 
-fn verb(to: Move) -> &'static str {
+pub fn verb(to: Move) -> &'static str {
     match to {
         Move::Eject => "eject",
         Move::Admit => "admit",

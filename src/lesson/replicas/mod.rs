@@ -1,7 +1,8 @@
 //! The lesson "replicas": three probes, and what each setting of them does to a fleet.
 
 mod command;
-mod local_world;
+mod pods;
+mod processes;
 pub mod settings;
 mod tables;
 

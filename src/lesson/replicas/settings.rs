@@ -3,9 +3,9 @@
 use clap::ValueEnum;
 
 use crate::api::yaml::{self, YamlError};
-use crate::api::{Duration, Handler, ParsedPolicy, ProbePolicy, ProbePolicySpec, RuleSpec};
+use crate::api::{Handler, ParsedPolicy, ProbePolicy};
 use crate::engine::{RuleKind, Span};
-use crate::scenario::{Scenario, ScenarioFile, Speed};
+use crate::scenario::{Scenario, ScenarioFile};
 
 /// The text of the scenario that all settings share.
 pub const SCENARIO: &str = include_str!("../../../lessons/replicas/scenario.yaml");
@@ -64,24 +64,6 @@ impl Setting {
     }
 }
 
-/// Divides every duration of a policy by the speed. What counts in seconds stays at least one.
-pub fn at_speed(mut spec: ProbePolicySpec, speed: Speed) -> ProbePolicySpec {
-    for rule in [&mut spec.startup, &mut spec.liveness, &mut spec.readiness].into_iter().flatten() {
-        let RuleSpec { period, timeout, initial_delay, .. } = rule;
-        for duration in [period, timeout, initial_delay] {
-            *duration = shorten(*duration, speed);
-        }
-    }
-    let restart = &mut spec.restart;
-    for duration in [&mut restart.backoff.initial, &mut restart.backoff.max] {
-        *duration = shorten(*duration, speed);
-    }
-    for duration in [&mut restart.backoff.reset_after, &mut restart.grace_period, &mut restart.deadline] {
-        *duration = shorten(*duration, speed).max(Duration::from_secs(1));
-    }
-    spec
-}
-
 /// What a rule of a policy does, in the words and the units of the lesson; empty if the policy has no such rule.
 pub fn describe(policy: &ParsedPolicy, kind: RuleKind, turn: Span) -> String {
     let (Some(rule), Some(ask)) = (policy.policy.rule(kind), &policy.asks[kind]) else { return String::new() };
@@ -92,10 +74,6 @@ pub fn describe(policy: &ParsedPolicy, kind: RuleKind, turn: Span) -> String {
         (RuleKind::Liveness, Handler::Http { .. }) => " scope process",
     };
     format!("period {period} threshold {}{scope}", rule.failure_threshold)
-}
-
-fn shorten(duration: Duration, speed: Speed) -> Duration {
-    Duration::from_millis(speed.shorten(duration.span()).as_nanos() / 1_000_000)
 }
 
 #[cfg(test)]
@@ -120,25 +98,5 @@ mod tests {
             assert_eq!(policy.restart.max_concurrent, Amount::Percent(100));
             assert_eq!(policy.restart.backoff.initial, Span::ZERO);
         }
-    }
-
-    #[test]
-    fn speed_divides_every_duration_of_a_policy() {
-        let fast = at_speed(Setting::PlusStartup.policy().unwrap().spec, "2".parse().unwrap());
-        let startup = fast.startup.as_ref().unwrap();
-        assert_eq!(startup.period.to_string(), "2s500ms");
-        assert_eq!(startup.timeout.to_string(), "500ms");
-        assert_eq!(startup.failure_threshold, 6);
-        assert_eq!(fast.liveness.as_ref().unwrap().period.to_string(), "2s500ms");
-        assert_eq!(fast.readiness.as_ref().unwrap().period.to_string(), "1s");
-        assert_eq!(fast.restart.grace_period.to_string(), "1s");
-        assert_eq!(fast.restart.deadline.to_string(), "5m");
-        assert!(fast.parse(1, Phase::Spread).is_ok());
-    }
-
-    #[test]
-    fn at_a_speed_that_no_period_can_follow_the_policy_is_refused() {
-        let too_fast = at_speed(Setting::PlusStartup.policy().unwrap().spec, "1000".parse().unwrap());
-        assert_eq!(too_fast.parse(1, Phase::Spread).unwrap_err().path, "spec.startup.period");
     }
 }

@@ -1,4 +1,4 @@
-//! The two published tables, out of the model, and what was measured beside the model.
+//! The two published tables, out of the model.
 
 use std::iter;
 
@@ -9,11 +9,11 @@ use crate::api::{Duration, ProbePolicySpec};
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::lesson::LessonError;
 use crate::model;
-use crate::report::{COLUMNS, Difference, Figures, Picture, Recording, Report, Table};
+use crate::report::{COLUMNS, Figures, Picture, Recording, Report, Table};
 use crate::scenario::Scenario;
 
 /// What a page about the lesson is called.
-const TITLE: &str = "Lesson replicas";
+pub const TITLE: &str = "Lesson replicas";
 
 /// The figures of a policy in the model.
 pub fn modelled(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<Figures, LessonError> {
@@ -65,45 +65,6 @@ pub fn sweep(scenario: &Scenario) -> Result<Report, LessonError> {
         ["startup", "period", "threshold", "tolerance", "detection", "killed_in_startup", "in_loop", "truly_serving"];
     let table = Table::new(header, rows.iter().map(SweepRow::cells));
     Ok(Report::new(table, &rows)?.with_title(TITLE))
-}
-
-/// What was measured, beside the model and with the difference.
-pub fn comparison(rows: &[Comparison]) -> Result<Report, LessonError> {
-    let header = ["setting", "figures"].into_iter().chain(COLUMNS);
-    let table = Table::new(header, rows.iter().flat_map(Comparison::rows));
-    let report = Report::new(table, rows)?.with_title(TITLE);
-    let pictures = rows.iter().flat_map(|row| &row.pictures).cloned();
-    Ok(pictures.fold(report, Report::with_picture))
-}
-
-/// A setting, measured.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Comparison {
-    setting: String,
-    model: Figures,
-    measured: Figures,
-    difference: Difference,
-    #[serde(skip)]
-    pictures: Vec<Picture>,
-}
-
-impl Comparison {
-    /// What was measured of a setting, and what the model says.
-    pub fn new(setting: String, model: Figures, measured: Figures) -> Self {
-        Self { setting, difference: measured.minus(&model), model, measured, pictures: Vec::new() }
-    }
-
-    /// With what happened in one of the runs that were measured.
-    pub fn with_recording(mut self, recording: Recording) -> Self {
-        let name = format!("{}, measured", self.setting);
-        self.pictures.push(Picture::Run { name, recording });
-        self
-    }
-
-    fn rows(&self) -> [Vec<String>; 3] {
-        [("model", self.model.cells()), ("measured", self.measured.cells()), ("difference", self.difference.cells())]
-            .map(|(name, cells)| [self.setting.clone(), name.to_owned()].into_iter().chain(cells).collect())
-    }
 }
 
 /// A row of the table of the settings.
@@ -191,33 +152,4 @@ impl SweepRow {
 
 fn turns(scenario: &Scenario, turns: u64) -> Span {
     scenario.turn() * turns
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::settings;
-    use super::*;
-    use crate::report::Output;
-
-    fn csv(report: &Report) -> String {
-        let mut out = Vec::new();
-        report.write(Output::Csv, &mut out).unwrap();
-        String::from_utf8(out).unwrap()
-    }
-
-    #[test]
-    fn what_was_measured_stands_between_the_model_and_the_difference() {
-        let scenario = settings::scenario().unwrap();
-        let model = modelled(&scenario, &Setting::PlusStartup.policy().unwrap().spec).unwrap();
-        let measured = Figures { total_errors: 58, detection: vec![11.25, 11.0], ..model.clone() };
-        let report = comparison(&[Comparison::new("plus startup".to_owned(), model, measured)]).unwrap();
-        assert_eq!(
-            csv(&report),
-            "setting,figures,restarts,unnecessary,killed_in_startup,in_loop,early_errors,total_errors,truly_serving,detection\n\
-             plus startup,model,2,0,0,0,0,0,7.39,10 10\n\
-             plus startup,measured,2,0,0,0,0,58,7.39,11.25 11\n\
-             plus startup,difference,0,0,0,0,0,+58,0.00,+1.25 +1.00\n"
-        );
-        assert_eq!(report.json()[0]["difference"]["total_errors"], 58);
-    }
 }

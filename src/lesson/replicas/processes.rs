@@ -2,13 +2,13 @@
 
 use tokio_util::sync::CancellationToken;
 
-use super::tables::{self, Comparison};
+use super::tables;
 use super::{Setting, settings};
 use crate::lesson::measured::Measured;
 use crate::lesson::processes::{Machine, Trial};
 use crate::lesson::{LessonError, NoPlan};
 use crate::local::Script;
-use crate::report::Figures;
+use crate::report::{Compared, Figures};
 use crate::scenario::{Scenario, Speed};
 
 /// Settings, as they are to be measured.
@@ -33,7 +33,7 @@ impl Trials {
     }
 
     /// Measures all of them at the same time.
-    pub async fn measure(&self, stop: &CancellationToken) -> Measured<Comparison> {
+    pub async fn measure(&self, stop: &CancellationToken) -> Measured<Compared<8>> {
         let machine = match Machine::new(stop) {
             Ok(machine) => machine,
             Err(error) => return Measured::nothing(error),
@@ -50,7 +50,7 @@ async fn measure(
     trial: &Trial,
     runs: u32,
     machine: &Machine<'_>,
-) -> Result<Option<Comparison>, LessonError> {
+) -> Result<Option<Compared<8>>, LessonError> {
     let (mut measured, mut latest) = (Vec::new(), None);
     while measured.len() < runs as usize {
         let (run, recording) = trial.run(machine).await?;
@@ -66,5 +66,6 @@ async fn measure(
     let Some((run, recording)) = latest else { return Ok(None) };
     let Some((scenario, median)) = trial.scenario_of(&run).zip(Figures::median(&measured)) else { return Ok(None) };
     let model = tables::modelled(&scenario, &setting.policy()?.spec)?;
-    Ok(Some(Comparison::new(trial.title_of(&run), model, median).with_recording(recording)))
+    let compared = Compared::new(trial.title_of(&run), model.columns(), "local", median.columns());
+    Ok(Some(compared.with_recording(recording)))
 }
