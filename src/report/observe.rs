@@ -1,15 +1,20 @@
 //! What happens in a world that can be watched, recorded.
 
 use super::{Decision, Losses, Membership, Recording};
-use crate::engine::Transition;
+use crate::engine::{Time, Transition};
 use crate::local;
 use crate::model::{Attempt, Member, Moment, Observer, Standing, Traffic, Turn};
 use crate::scenario::{Condition, RequestKind, Scenario};
 
 impl Recording {
-    /// Nothing of this scenario has happened yet.
+    /// Nothing of this scenario has happened yet; those who join are not there.
     pub fn of(scenario: &Scenario) -> Self {
-        Self::new(scenario.replicas(), scenario.turn(), scenario.first_turn())
+        let mut recording = Self::new(scenario.replicas(), scenario.turn(), scenario.first_turn());
+        for replica in (0..scenario.replicas()).filter(|replica| scenario.joins(*replica).is_some()) {
+            recording.state(Time::ZERO, replica, None);
+            recording.membership(Time::ZERO, replica, Membership::Out);
+        }
+        recording
     }
 
     /// The same of a run on processes that is over, with what became of the requests of each turn: some are answered

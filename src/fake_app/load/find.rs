@@ -1,6 +1,5 @@
 //! Who gets a request.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
@@ -18,7 +17,7 @@ pub(super) struct Finder {
     route: Way,
     rotation: Rotation,
     /// Requests that have found somebody.
-    counter: AtomicU64,
+    counter: Mutex<u64>,
 }
 
 /// Where a request goes.
@@ -34,7 +33,7 @@ enum Way {
     Pool(watch::Receiver<Fleet>),
     /// Who was in the pool in the beginning, wherever they are now.
     Fixed(Fleet, watch::Receiver<Fleet>),
-    /// Whom the registry lists, unless the fleet has them out of the pool.
+    /// Whom the registry lists, as the fleet has them, if it does: those in the pool, wherever they are now.
     Registry {
         directory: Directory,
         list: Mutex<Resolver<Member>>,
@@ -59,7 +58,7 @@ impl Finder {
                 Way::Registry { directory: Directory(address), list, clock: Clock::start(), fleet }
             }
         };
-        Self { route, rotation, counter: AtomicU64::new(0) }
+        Self { route, rotation, counter: Mutex::default() }
     }
 
     /// Whom a request goes to; none if nobody is there.
@@ -80,11 +79,8 @@ impl Finder {
                     locked(list).take(entries.into_iter().map(member).collect(), clock.now());
                 }
                 let (list, fleet) = (locked(list), fleet.borrow());
-                let pool: Vec<_> = list
-                    .list()
-                    .iter()
-                    .filter(|listed| fleet.member(&listed.pod).is_none_or(|member| member.ready))
-                    .collect();
+                let listed = list.list().iter().map(|listed| fleet.member(&listed.pod).unwrap_or(listed));
+                let pool: Vec<_> = listed.filter(|member| member.ready).collect();
                 self.pick(due, |place| {
                     let size = u64::try_from(pool.len()).ok().filter(|size| *size > 0)?;
                     pool.get(usize::try_from(place % size).ok()?).map(|member| Target::from(*member))
@@ -96,19 +92,17 @@ impl Finder {
     /// A batch job counts for the rotation only once it was accepted.
     pub fn accepted(&self, due: &Due) {
         if due.kind == RequestKind::Batch {
-            self.counter.fetch_add(1, Ordering::Relaxed);
+            *locked(&self.counter) += 1;
         }
     }
 
     fn pick(&self, due: &Due, at: impl FnOnce(u64) -> Option<Target>) -> Option<Target> {
-        let place = match self.rotation {
+        let mut counter = locked(&self.counter);
+        let found = at(match self.rotation {
             Rotation::EachTurn => u64::from(due.n),
-            Rotation::Continuous => self.counter.load(Ordering::Relaxed),
-        };
-        let found = at(place)?;
-        if due.kind != RequestKind::Batch {
-            self.counter.fetch_add(1, Ordering::Relaxed);
-        }
+            Rotation::Continuous => *counter,
+        })?;
+        *counter += u64::from(due.kind != RequestKind::Batch);
         Some(found)
     }
 }
