@@ -50,10 +50,23 @@ fn one_depth_alone_is_its_row() {
 }
 
 #[test]
+fn without_a_cluster_all_worlds_are_the_model_and_processes() {
+    let mut command = lesson(&["--world", "all", "--setting", "shallow", "--speed", "20", "--output", "json"]);
+    let ended = command.env("KUBECONFIG", "/nowhere").assert().success().get_output().clone();
+    let rows: serde_json::Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let worlds: Vec<_> = rows[0]["measured"].as_array().unwrap().iter().map(|measured| &measured["world"]).collect();
+    assert_eq!((rows.as_array().unwrap().len(), worlds), (1, vec![&"local".into()]));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("without a cluster: ") && said.contains("KUBECONFIG"), "{said}");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     for (args, sentence) in [
         (&["--table", "load", "--setting", "ready"][..], "--setting chooses among the depths"),
         (&["--table", "content", "--world", "local"], "--table prints a table of the model: leave out --world local"),
+        (&["--table", "content", "--world", "all"], "--table prints a table of the model: leave out --world all"),
+        (&["--image", "other"], "--image is for the cluster: add --world cluster, or leave it out"),
         (&["--speed", "1000"], "--speed 1000 is too fast for the setting shallow: spec.readiness.period: "),
     ] {
         let refused = lesson(args).assert().code(2).get_output().stderr.clone();

@@ -82,6 +82,18 @@ fn a_policy_of_ones_own_says_how_replicas_are_checked() {
     assert!(refused.contains("settings/no-probes.yaml: spec.readiness: must be there"), "{refused}");
 }
 
+#[test]
+fn what_makes_no_sense_on_a_cluster_is_refused() {
+    for (args, sentence) in [
+        (&["--probes", "kubelet"][..], "--probes is for the cluster: add --world cluster, or leave it out"),
+        (&["--world", "cluster", "--probes", "kubelet"], "--probes kubelet has no gate whose way to the traffic"),
+        (&["--world", "cluster", "--table", "delay"], "--table prints a table of the model: leave out --world cluster"),
+    ] {
+        let refused = String::from_utf8(lesson(args).assert().code(2).get_output().stderr.clone()).unwrap();
+        assert!(refused.contains(sentence), "{args:?}: {refused}");
+    }
+}
+
 fn values(args: &[&str]) -> Value {
     serde_json::from_str(&printed(&[args, &["--output", "json"]].concat())).unwrap()
 }
