@@ -13,7 +13,7 @@ use std::time::Duration;
 use k8s_openapi::jiff::Timestamp;
 use probe_policy::fake_app::load::{Line, Outcome, RequestLine, Summary, TruthLine};
 use probe_policy::fake_app::{Truth, Write};
-use probe_policy::scenario::{RequestKind, TrueState};
+use probe_policy::scenario::{Opening, RequestKind, ScenarioFile, TrueState};
 
 #[test]
 fn a_warm_replica_passes_every_probe_and_serves() {
@@ -90,6 +90,19 @@ fn a_silent_replica_accepts_and_answers_nothing_until_it_comes_back_by_itself() 
     app.until(TrueState::Healthy);
     assert!(is_silent(asked));
     assert_eq!(app.get("/live").unwrap().0, 200);
+}
+
+#[test]
+fn what_is_left_to_chance_comes_out_by_the_seed() {
+    let lost_under = |seed: u64| {
+        let app = App::serve_with(CHANCE, 0, in_hours(-1), &["--seed", &seed.to_string()]);
+        let scenario = ScenarioFile::parse("chance.yaml", CHANCE).unwrap().seeded(seed);
+        assert_eq!(app.truth().turn, Some(1));
+        assert_eq!(app.truth().state, scenario.condition(0, Opening::Warm, scenario.begin_of(1)).state());
+        app.truth().state == TrueState::DependencyLost
+    };
+    let lost: Vec<_> = (0..6).filter(|seed| lost_under(*seed)).collect();
+    assert!(!lost.is_empty() && lost.len() < 6, "{lost:?}");
 }
 
 #[test]
@@ -291,6 +304,15 @@ replicas: {count: 2, startup: 0}
 faults:
   - {replica: 0, at: 30, stopped: {for: 20}}
   - {replica: 1, at: 30, silent: {for: 20}}
+";
+
+/// In hour-long turns: a dependency that is lost now and then.
+const CHANCE: &str = "
+turn: 1h
+turns: 100
+requestsPerTurn: 1
+replicas: {count: 1, startup: 0}
+randomFaults: [{every: 2, dependencyLost: {for: 1}}]
 ";
 
 /// In hour-long turns: the billing store is down, replica 1 warming, and replica 2 half down.

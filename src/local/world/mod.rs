@@ -124,6 +124,8 @@ impl World {
         while let Some(line) = senses.lines.recv().await {
             self.note(&line, observer);
         }
+        // The load is told to stop too, and may have ended before this was heard of here.
+        let stopped = stopped.or_else(|| stop.is_cancelled().then(|| self.time()));
         if stopped.is_none() && summary.unsent > 0 {
             return Err(LocalError::Unsent { unsent: summary.unsent });
         }
