@@ -49,7 +49,9 @@ impl Engine {
             Input::GateResult { replica, result } => {
                 if let Some(replica) = present(&mut self.replicas, replica) {
                     gate::wrote(replica, result, at, recorder);
-                    self.replica_agenda.touch(replica.key.index);
+                    if !replica.is_settled {
+                        self.replica_agenda.touch(replica.key.index);
+                    }
                 }
             }
             Input::IntentResult { replica, result } => {

@@ -1,29 +1,29 @@
 //! Who is to be looked at: those that something happened to, and those whose time has come.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::Time;
 
 /// When something is to be looked at though nothing happens to it, and what for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Wake(Option<(Time, &'static str)>);
 
-/// The agenda of things with dense indices. Everybody on it is looked at once a poll, in the order of the indices.
+/// The agenda of things with dense indices, by when they are to be looked at.
+///
+/// A tournament: a complete binary tree, whose leaves are the times of the things, in the order of their indices, and in
+/// which every other node is the earlier of the two below it.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
     entries: Vec<Entry>,
-    /// Who is to be looked at; while a poll runs, the highest index first.
-    touched: Vec<u32>,
-    /// The times of the entries. One that has been superseded stays until it comes up, but never on top.
-    queue: BinaryHeap<Reverse<(Time, u32)>>,
+    /// The root is at 1, below the node at `n` are those at `2n` and `2n + 1`, the leaves are the second half.
+    nodes: Vec<Time>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Entry {
-    due: Option<Time>,
+    due: Time,
     is_touched: bool,
 }
+
+const NEVER: Time = Time::from_nanos(u64::MAX);
 
 impl Wake {
     /// Or at that time, if it is earlier.
@@ -42,70 +42,94 @@ impl Wake {
 }
 
 impl Agenda {
-    /// Something happened to it.
+    /// An empty one, with room for so many things.
+    pub(super) fn with_room_for(things: usize) -> Self {
+        let mut agenda = Self::default();
+        agenda.grow(things.next_power_of_two());
+        agenda
+    }
+
+    /// Something happened to it: it is to be looked at at once.
     pub(super) fn touch(&mut self, index: u32) {
-        let entry = entry(&mut self.entries, index);
+        let entry = self.entry(index);
         if !std::mem::replace(&mut entry.is_touched, true) {
-            self.touched.push(index);
+            self.place(index, Time::ZERO);
         }
     }
 
-    /// Begins a poll: puts those whose time has come to those that something happened to.
-    pub(super) fn begin(&mut self, now: Time) {
-        while let Some(Reverse((at, index))) = self.queue.peek().copied().filter(|Reverse((at, _))| *at <= now) {
-            self.queue.pop();
-            let entry = entry(&mut self.entries, index);
-            if entry.due == Some(at) {
-                entry.due = None;
-                self.touch(index);
+    /// When it is to be looked at, if nothing happens to it before.
+    pub(super) fn set(&mut self, index: u32, due: Option<Time>) {
+        let due = due.unwrap_or(NEVER);
+        let entry = self.entry(index);
+        entry.due = due;
+        if !entry.is_touched {
+            self.place(index, due);
+        }
+    }
+
+    /// The first from this index on that is to be looked at by `now`. Whoever looks at it says when it is to be looked
+    /// at again.
+    pub(super) fn next(&mut self, from: u32, now: Time) -> Option<u32> {
+        let leaves = self.entries.len();
+        if from as usize >= leaves {
+            return None;
+        }
+        let largest_that_begins_at = |node: usize| node >> node.trailing_zeros();
+        let mut node = largest_that_begins_at(leaves + from as usize);
+        while self.nodes[node] > now {
+            node = largest_that_begins_at(node + 1);
+            if node == 1 {
+                return None;
             }
         }
-        self.drop_superseded();
-        if self.touched.len() > 1 {
-            self.touched.sort_unstable_by_key(|index| Reverse(*index));
+        while node < leaves {
+            node = if self.nodes[2 * node] <= now { 2 * node } else { 2 * node + 1 };
         }
+        self.entries[node - leaves].is_touched = false;
+        u32::try_from(node - leaves).ok()
     }
 
-    /// The next to be looked at in this poll.
-    pub(super) fn next(&mut self) -> Option<u32> {
-        let index = self.touched.pop()?;
-        entry(&mut self.entries, index).is_touched = false;
-        Some(index)
-    }
-
-    /// When it is due, whatever happens before.
-    pub(super) fn set(&mut self, index: u32, due: Option<Time>) {
-        let entry = entry(&mut self.entries, index);
-        if entry.due == due {
-            return;
-        }
-        entry.due = due;
-        if let Some(at) = due {
-            self.queue.push(Reverse((at, index)));
-        }
-        self.drop_superseded();
-    }
-
-    /// Who is due first, and when; of several the lowest index.
+    /// Who is to be looked at first, and when; of several the lowest index.
     pub(super) fn first(&self) -> Option<(Time, u32)> {
-        self.queue.peek().map(|Reverse(first)| *first)
+        let at = *self.nodes.get(1).filter(|at| **at != NEVER)?;
+        let mut node = 1;
+        while node < self.entries.len() {
+            node = if self.nodes[2 * node] == at { 2 * node } else { 2 * node + 1 };
+        }
+        Some((at, u32::try_from(node - self.entries.len()).ok()?))
     }
 
-    fn drop_superseded(&mut self) {
-        while let Some(Reverse((at, index))) = self.queue.peek()
-            && entry(&mut self.entries, *index).due != Some(*at)
-        {
-            self.queue.pop();
+    fn entry(&mut self, index: u32) -> &mut Entry {
+        let index = index as usize;
+        if self.entries.len() <= index {
+            self.grow((index + 1).next_power_of_two());
+        }
+        &mut self.entries[index]
+    }
+
+    fn place(&mut self, index: u32, at: Time) {
+        let mut node = self.entries.len() + index as usize;
+        self.nodes[node] = at;
+        while node > 1 {
+            let earlier = self.nodes[node].min(self.nodes[node ^ 1]);
+            node /= 2;
+            if self.nodes[node] == earlier {
+                break;
+            }
+            self.nodes[node] = earlier;
         }
     }
-}
 
-fn entry(entries: &mut Vec<Entry>, index: u32) -> &mut Entry {
-    let index = index as usize;
-    if entries.len() <= index {
-        entries.resize(index + 1, Entry::default());
+    fn grow(&mut self, leaves: usize) {
+        let mut nodes = vec![NEVER; leaves];
+        nodes.extend_from_slice(&self.nodes[self.entries.len()..]);
+        nodes.resize(2 * leaves, NEVER);
+        for node in (1..leaves).rev() {
+            nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
+        }
+        self.nodes = nodes;
+        self.entries.resize(leaves, Entry { due: NEVER, is_touched: false });
     }
-    &mut entries[index]
 }
 
 #[cfg(test)]
@@ -150,14 +174,20 @@ mod tests {
                         due.extend(at.map(|at| (index, at)));
                     }
                     Step::Poll => {
-                        agenda.begin(Time::from_nanos(now));
-                        touched.extend(due.iter().filter(|(_, at)| at.as_nanos() <= now).map(|(index, _)| *index));
-                        due.retain(|_, at| at.as_nanos() > now);
-                        let looked_at: Vec<u32> = std::iter::from_fn(|| agenda.next()).collect();
+                        let now = Time::from_nanos(now);
+                        touched.extend(due.iter().filter(|(_, at)| **at <= now).map(|(index, _)| *index));
+                        due.retain(|_, at| *at > now);
+                        let (mut looked_at, mut from) = (Vec::new(), 0);
+                        while let Some(index) = agenda.next(from, now) {
+                            agenda.set(index, due.get(&index).copied());
+                            (looked_at, from) = (looked_at.into_iter().chain([index]).collect(), index + 1);
+                        }
                         prop_assert_eq!(looked_at, std::mem::take(&mut touched).into_iter().collect::<Vec<_>>());
                     }
                 }
-                prop_assert_eq!(agenda.first(), due.iter().map(|(index, at)| (*at, *index)).min());
+                let touched = touched.iter().map(|index| (Time::ZERO, *index));
+                let first = due.iter().map(|(index, at)| (*at, *index)).chain(touched).min();
+                prop_assert_eq!(agenda.first(), first);
             }
         }
     }

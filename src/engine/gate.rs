@@ -23,6 +23,8 @@ pub(super) struct GateKeeper {
     last: Option<Gate>,
     /// What the API server holds, as far as we know.
     written: Option<Written>,
+    /// What it should hold, if anything.
+    wanted: Option<Written>,
     in_flight: Option<Written>,
     refusals: u32,
     retry: Option<Time>,
@@ -86,10 +88,11 @@ impl GateKeeper {
         })
     }
 
-    /// Nothing is under way, and what was decided depends on nobody else.
+    /// What was decided is written or on its way, and depends on nobody else.
     pub(super) fn is_settled(&self) -> bool {
         let depends = matches!(self.held, Some((_, Reason::Held { .. })));
-        self.in_flight.is_none() && self.retry.is_none() && !depends
+        let overtaken = self.in_flight.is_some() && self.in_flight != self.wanted;
+        !overtaken && self.retry.is_none() && !depends
     }
 
     /// When the gate of a replica that no policy has selected since then is opened, if it is not open.
@@ -120,7 +123,6 @@ pub(super) fn step(
 
 /// Takes the answer to a gate write.
 pub(super) fn wrote(replica: &mut Replica, result: EffectResult, now: Time, recorder: &mut Recorder<'_>) {
-    replica.is_settled = false;
     let gate = &mut replica.gate;
     let Some(written) = gate.in_flight.take() else { return };
     match result {
@@ -133,8 +135,10 @@ pub(super) fn wrote(replica: &mut Replica, result: EffectResult, now: Time, reco
                 flip.published = Some(now);
                 recorder.push(Effect::Published { transition: flip.transition, at: now });
             }
+            follow(gate, replica.seen.ready, now, recorder);
         }
         EffectResult::Refused(_) | EffectResult::Unknown => {
+            replica.is_settled = false;
             gate.written = None;
             gate.retry = Some(now + Refusal::retry_after(gate.refusals));
             gate.refusals = gate.refusals.saturating_add(1);
@@ -239,8 +243,7 @@ fn follow(gate: &mut GateKeeper, ready: Readiness, now: Time, recorder: &mut Rec
 
 fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mut Recorder<'_>) {
     replica.gate.retry.take_if(|at| *at <= now);
-    let waits = replica.gate.in_flight.is_some() || replica.gate.retry.is_some();
-    if waits || replica.seen.lifecycle == Lifecycle::Terminating {
+    if replica.seen.lifecycle == Lifecycle::Terminating {
         return;
     }
     let verdict @ Verdict { started, .. } = replica.verdict(policy.and_then(|policy| policy.spec.as_deref()));
@@ -249,12 +252,14 @@ fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mu
         (GateSeen::Unset | GateSeen::Set(_), Some((gate, reason))) => (Some(gate), reason),
         (GateSeen::Ungated, _) | (GateSeen::Unset | GateSeen::Set(_), None) => return,
     };
-    let wanted = Written { gate, started };
+    let keeper = &mut replica.gate;
+    keeper.wanted = Some(Written { gate, started });
+    let waits = keeper.in_flight.is_some() || keeper.retry.is_some();
     // A gate that was never written keeps the pod out all the same.
     let needless = replica.seen.gate == GateSeen::Unset && reason == Reason::NotRunning;
-    if replica.gate.written == Some(wanted) || needless {
+    if waits || needless || keeper.written == keeper.wanted {
         return;
     }
-    replica.gate.in_flight = Some(wanted);
+    keeper.in_flight = keeper.wanted;
     recorder.push(Effect::SetGate { replica: replica.key, gate, verdict, reason });
 }

@@ -133,7 +133,8 @@ impl Judge {
     /// How many further attempts that end so leave its standing as it is; `None`: any number.
     pub(super) fn bears(&self, evidence: Evidence, rule: &Rule) -> Option<u32> {
         let (streak, threshold) = match evidence {
-            Evidence::Nothing if self.begun == 0 => return Some(0), // the time after the first is another
+            // The next may be the first in a while, and not on the grid.
+            Evidence::Nothing if self.passes == 0 && self.fails == 0 => return Some(0),
             Evidence::Nothing => return None,
             Evidence::Pass => (self.passes, rule.success_threshold),
             Evidence::Fail => (self.fails, rule.failure_threshold),

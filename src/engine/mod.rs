@@ -100,6 +100,16 @@ impl Engine {
         Self::default()
     }
 
+    /// The same, with room for so many replicas and for what is to be told of them at first. There may be more.
+    pub fn with_room_for(replicas: usize) -> Self {
+        Self {
+            inbox: Vec::with_capacity(replicas + 8),
+            replicas: Vec::with_capacity(replicas),
+            replica_agenda: Agenda::with_room_for(replicas),
+            ..Self::default()
+        }
+    }
+
     /// Records a fact that became known at `now`. Decides nothing.
     pub fn handle(&mut self, now: Time, input: Input) {
         self.inbox.push((now, input));
@@ -125,8 +135,11 @@ impl Engine {
         self.inbox.is_empty()
     }
 
-    /// When to poll next if nothing happens before, and what for.
+    /// When to poll next if nothing happens before, and what for; `None` before [`Input::Synced`].
     pub fn next_deadline(&self) -> Option<(Time, &'static str)> {
+        if !self.synced {
+            return None;
+        }
         let replica = self.replica_agenda.first();
         let fleet = self.fleet_agenda.first();
         match (replica, fleet) {
@@ -147,15 +160,17 @@ impl Engine {
 
     /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known.
     fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
-        self.replica_agenda.begin(now);
-        while let Some(index) = self.replica_agenda.next() {
+        let mut from = 0;
+        while let Some(index) = self.replica_agenda.next(from, now) {
             let wake = self.step_replica(index, now, recorder);
             self.replica_agenda.set(index, wake);
+            from = index + 1;
         }
-        self.fleet_agenda.begin(now);
-        while let Some(key) = self.fleet_agenda.next() {
+        let mut from = 0;
+        while let Some(key) = self.fleet_agenda.next(from, now) {
             let wake = self.step_fleet(PolicyKey(key), now, recorder);
             self.fleet_agenda.set(key, wake);
+            from = key + 1;
         }
     }
 

@@ -211,11 +211,9 @@ impl Replica {
             return None;
         }
         let mut first = Wake::default();
-        for kind in RuleKind::ALL {
-            first.or(self.judges[kind].as_ref().and_then(|judge| judge.due), "attempt due");
-        }
-        for kind in RuleKind::ALL {
-            first.or(self.judges[kind].as_ref().and_then(Judge::overdue), "attempt overdue");
+        for judge in RuleKind::ALL.into_iter().filter_map(|kind| self.judges[kind].as_ref()) {
+            first.or(judge.due, "attempt due");
+            first.or(judge.overdue(), "attempt overdue");
         }
         if self.seen.gate != GateSeen::Ungated {
             first.or(self.gate.release(self.unselected), "gate without a policy");

@@ -56,21 +56,17 @@ impl Grid {
         self.at_or_after(now + Span::from_nanos(1))
     }
 
-    /// When, after an attempt that is due at `due`, the `n`-th further one is.
+    /// When, after an attempt that is due at an instant of the grid, the `n`-th further one is.
     pub(super) fn nth_after(&self, due: Time, n: u32) -> Time {
-        match n.checked_sub(1) {
-            None => due,
-            Some(periods) => self.after(due) + Span::from_nanos(self.period) * u64::from(periods),
-        }
+        due + Span::from_nanos(self.period) * u64::from(n)
     }
 
-    /// How many attempts are due before `until`, the first of them at `due`.
+    /// How many attempts are due before `until`, the first of them at an instant of the grid.
     pub(super) fn due_before(&self, due: Time, until: Time) -> u32 {
-        if due >= until {
-            return 0;
+        match until.since(due).as_nanos() {
+            0 => 0,
+            span => u32::try_from(span.div_ceil(self.period)).unwrap_or(u32::MAX),
         }
-        let further = until.since(self.after(due)).as_nanos().div_ceil(self.period);
-        u32::try_from(further).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     fn at_or_after(&self, time: Time) -> Time {
@@ -140,7 +136,8 @@ mod tests {
             let mut rule = rule(1, 1);
             rule.period = Span::from_nanos(period);
             let grid = Grid::new(Phase::Spread, &rule, RuleKind::Liveness, spread);
-            let (due, until) = (Time::from_nanos(due), Time::from_nanos(due + length));
+            let due = grid.at_or_after(Time::from_nanos(due));
+            let until = due + Span::from_nanos(length);
             let mut stepped = vec![due];
             while stepped[stepped.len() - 1] < until {
                 stepped.push(grid.after(stepped[stepped.len() - 1]));

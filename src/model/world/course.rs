@@ -25,7 +25,12 @@ impl<'a> Course<'a> {
         });
         let mut openings: Vec<_> = openings.collect();
         openings.sort_unstable_by(|a, b| b.cmp(a));
-        Self { scenario, openings, changes: BinaryHeap::new(), next_changes: vec![None; scenario.replicas()] }
+        Self {
+            scenario,
+            openings,
+            changes: BinaryHeap::with_capacity(scenario.replicas()),
+            next_changes: vec![None; scenario.replicas()],
+        }
     }
 
     /// Takes the next who is opened as planned at `now`.
