@@ -85,9 +85,9 @@ fn chance_of((kind, every, turns): (usize, u32, u32)) -> Value {
 fn policy() -> impl Strategy<Value = ParsedPolicy> {
     let paths = ["/started", "/live", "/ready", "/deep-local", "/deep-shared", "/deep-all"];
     let rule = move || {
-        let timing = (1u32..7, 0u32..6_000, 1u32..5, 1u32..4);
+        let timing = (1u32..7, 0u32..6_000, 1u32..5, 1u32..4, [prop::option::of(1u32..6), prop::option::of(1u32..6)]);
         (prop::option::weighted(0.95, prop::sample::select(paths.to_vec())), timing).prop_map(
-            |(path, (period, delay, failures, successes))| {
+            |(path, (period, delay, failures, successes, quicker))| {
                 let mut rule = json!({
                     "period": format!("{period}s"),
                     "timeout": "1s",
@@ -95,6 +95,11 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
                     "failureThreshold": failures,
                     "successThreshold": successes,
                 });
+                for (name, quicker) in ["startupPeriod", "fastPeriod"].into_iter().zip(quicker) {
+                    if let Some(quicker) = quicker.filter(|quicker| *quicker < period) {
+                        rule[name] = json!(format!("{quicker}s"));
+                    }
+                }
                 match path {
                     Some(path) => rule["httpGet"] = json!({"port": 8080, "path": path}),
                     None => rule["tcpSocket"] = json!({"port": 8080}),
@@ -123,6 +128,10 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
             let Some(mut rule) = rule else { continue };
             if name != "readiness" {
                 rule["successThreshold"] = json!(1);
+                rule.as_object_mut().unwrap().remove("startupPeriod");
+            }
+            if name == "startup" {
+                rule.as_object_mut().unwrap().remove("fastPeriod");
             }
             spec[name] = rule;
         }

@@ -113,6 +113,50 @@ pub const PASSES_AT_ONCE: Check<RuleSpec> = Check {
     parse: |rule| (rule.success_threshold == 1).then_some(()),
 };
 
+/// The period before the first pass.
+pub const STARTS_QUICKER: Check<RuleSpec> = Check {
+    cel: concat!(
+        "!has(self.startupPeriod) || !self.startupPeriod.matches(",
+        duration_pattern!(),
+        ") || !self.period.matches(",
+        duration_pattern!(),
+        ") || duration(self.startupPeriod) < duration(self.period)"
+    ),
+    member: ".startupPeriod",
+    sentence: "must be shorter than period",
+    parse: |rule| rule.startup_period.is_none_or(|quicker| quicker < rule.period).then_some(()),
+};
+
+/// The period of an undecided streak.
+pub const RECHECKS_QUICKER: Check<RuleSpec> = Check {
+    cel: concat!(
+        "!has(self.fastPeriod) || !self.fastPeriod.matches(",
+        duration_pattern!(),
+        ") || !self.period.matches(",
+        duration_pattern!(),
+        ") || duration(self.fastPeriod) < duration(self.period)"
+    ),
+    member: ".fastPeriod",
+    sentence: "must be shorter than period",
+    parse: |rule| rule.fast_period.is_none_or(|quicker| quicker < rule.period).then_some(()),
+};
+
+/// Startup, whose period and threshold are the time that a replica gets.
+pub const KEEPS_ITS_TIME: Check<RuleSpec> = Check {
+    cel: "!has(self.fastPeriod)",
+    member: ".fastPeriod",
+    sentence: "must not be set for startup, whose period and failureThreshold are the time that starting may take",
+    parse: |rule| rule.fast_period.is_none().then_some(()),
+};
+
+/// Startup and liveness, which restart what they ask too often.
+pub const ONLY_READINESS_HURRIES: Check<RuleSpec> = Check {
+    cel: "!has(self.startupPeriod)",
+    member: ".startupPeriod",
+    sentence: "must be set for readiness only: the others restart a replica that is asked too often while it starts",
+    parse: |rule| rule.startup_period.is_none().then_some(()),
+};
+
 /// Handlers.
 pub const ONE_HANDLER: Check<RuleSpec, HandlerSpec> = Check {
     cel: "has(self.httpGet) != has(self.tcpSocket)",

@@ -5,10 +5,10 @@ use std::fmt;
 use super::spec::{
     HandlerSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through,
 };
-use super::{Port, Selector, checks};
+use super::{Duration, Port, Selector, checks};
 use crate::engine::{
     Backoff, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings,
-    Rule, RuleKind, SharedFailure,
+    Rule, RuleKind, SharedFailure, Span,
 };
 
 /// A policy that makes sense.
@@ -116,15 +116,31 @@ fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError>
         question: ask.question(),
         period: checks::PERIOD.parse(format_args!("{at}.period"), &spec.period)?,
         timeout: checks::PERIOD.parse(format_args!("{at}.timeout"), &spec.timeout)?,
+        startup_period: parse_quicker(&at, ".startupPeriod", spec.startup_period)?,
+        fast_period: parse_quicker(&at, ".fastPeriod", spec.fast_period)?,
         initial_delay: checks::DELAY.parse(format_args!("{at}.initialDelay"), &spec.initial_delay)?,
         failure_threshold: checks::COUNT.parse(format_args!("{at}.failureThreshold"), &spec.failure_threshold)?,
         success_threshold: checks::COUNT.parse(format_args!("{at}.successThreshold"), &spec.success_threshold)?,
     };
+    checks::STARTS_QUICKER.parse(&at, spec)?;
+    checks::RECHECKS_QUICKER.parse(&at, spec)?;
     match kind {
-        RuleKind::Startup | RuleKind::Liveness => checks::PASSES_AT_ONCE.parse(&at, spec)?,
+        RuleKind::Startup => {
+            checks::PASSES_AT_ONCE.parse(&at, spec)?;
+            checks::KEEPS_ITS_TIME.parse(&at, spec)?;
+            checks::ONLY_READINESS_HURRIES.parse(&at, spec)?;
+        }
+        RuleKind::Liveness => {
+            checks::PASSES_AT_ONCE.parse(&at, spec)?;
+            checks::ONLY_READINESS_HURRIES.parse(&at, spec)?;
+        }
         RuleKind::Readiness => {}
     }
     Ok((rule, ask))
+}
+
+fn parse_quicker(at: &str, member: &str, period: Option<Duration>) -> Result<Option<Span>, SpecError> {
+    period.map(|period| checks::PERIOD.parse(format_args!("{at}{member}"), &period)).transpose()
 }
 
 fn parse_ask(at: &str, spec: &RuleSpec) -> Result<Ask, SpecError> {

@@ -51,12 +51,13 @@ pub struct ProbePolicySpec {
     /// failure threshold the replica is restarted. Optional; without it a replica has started once any rule passes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = checks::PASSES_AT_ONCE.rule())]
+    #[x_kube(validation = checks::KEEPS_ITS_TIME.rule(), validation = checks::ONLY_READINESS_HURRIES.rule())]
     pub startup: Option<RuleSpec>,
 
     /// Does the process answer? At its failure threshold the replica is restarted. It should ask nothing that a
     /// restart cannot heal. Optional; without it nothing is restarted once started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = checks::PASSES_AT_ONCE.rule())]
+    #[x_kube(validation = checks::PASSES_AT_ONCE.rule(), validation = checks::ONLY_READINESS_HURRIES.rule())]
     pub liveness: Option<RuleSpec>,
 
     /// Should the replica get traffic? At its failure threshold the gate closes, at its success threshold it opens.
@@ -94,6 +95,7 @@ pub enum ModeSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[x_kube(validation = checks::ONE_HANDLER.rule())]
+#[x_kube(validation = checks::STARTS_QUICKER.rule(), validation = checks::RECHECKS_QUICKER.rule())]
 pub struct RuleSpec {
     /// Ask with an HTTP GET request. A status from 200 to 299 with its whole body passes; redirects are not followed.
     /// Either this or tcpSocket.
@@ -108,6 +110,20 @@ pub struct RuleSpec {
     #[serde(default = "default::period")]
     #[x_kube(validation = checks::PERIOD.rule())]
     pub period: Duration,
+
+    /// From one attempt to the next until the container has passed the rule: a duration from 10ms to 24h, shorter than
+    /// the period. Readiness only. Default: the period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = checks::PERIOD.rule())]
+    pub startup_period: Option<Duration>,
+
+    /// From one attempt to the next while a streak is undecided: a failure that is not at its threshold yet, or a pass.
+    /// A duration from 10ms to 24h, shorter than the period. Not for startup. Confirmations do not wait for each other,
+    /// so a hang is found as quickly. On a liveness rule it shortens what a replica may take before it is restarted.
+    /// Default: the period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = checks::PERIOD.rule())]
+    pub fast_period: Option<Duration>,
 
     /// How long an attempt may take in all: a duration from 10ms to 24h. One longer than the period stretches the
     /// period. Default 3s.

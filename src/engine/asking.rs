@@ -1,7 +1,8 @@
 //! What a replica's rules ask it and when, and what they make of the answers.
 
 use super::fleet::{Edition, Fleet};
-use super::judge::{Judge, Timing};
+use super::judge::{Experience, Judge, Timing, Turn};
+use super::rechecks::Rechecks;
 use super::replica::{Replica, runs, started_at};
 use super::schedule::Grid;
 use super::{
@@ -43,25 +44,32 @@ impl Replica {
     }
 
     /// Starts every attempt that is due.
-    pub(super) fn ask(&mut self, policy_key: PolicyKey, policy: &Policy, now: Time, effects: &mut Vec<Effect>) {
+    pub(super) fn ask(
+        &mut self,
+        policy_key: PolicyKey,
+        policy: &Policy,
+        rechecks: &mut Rechecks,
+        now: Time,
+        effects: &mut Vec<Effect>,
+    ) {
         if !self.is_settled {
             self.schedule(policy, now);
         }
         for kind in RuleKind::ALL {
             let Some(judge) = &mut self.judges[kind] else { continue };
             judge.give_up(now);
-            if judge.due.is_none_or(|due| due > now) {
-                continue;
-            }
+            let Some(turn) = judge.turn(now) else { continue };
             let (Some(rule), Some(timing)) = (policy.rule(kind), judge.timing) else { continue };
-            if judge.is_asking() {
-                judge.due = Some(timing.grid.after(now));
+            if turn == Turn::OnGrid {
+                judge.due = Some(if judge.begun == 0 { timing.grid.second(kind, now) } else { timing.grid.after(now) });
+            }
+            if !judge.has_room(rule) || (turn == Turn::Recheck && !rechecks.take(now)) {
+                judge.recheck = None;
                 continue;
             }
             let serial = self.serials[kind];
             self.serials[kind] = serial.wrapping_add(1);
-            let deadline = judge.begin(serial, now, rule.timeout);
-            judge.due = Some(if judge.begun == 1 { timing.grid.second(kind, now) } else { timing.grid.after(now) });
+            let deadline = judge.begin(serial, now, rule, turn);
             let incarnation = judge.container;
             let attempt = AttemptId { replica: self.key, rule: kind, serial };
             effects.push(Effect::StartAttempt { attempt, policy: policy_key, incarnation, deadline });
@@ -91,9 +99,12 @@ impl Replica {
         let kind = attempt.rule;
         let rule = policy.rule(kind)?;
         let judge = self.judges[kind].as_mut()?;
-        let standing = judge.standing(rule);
-        let evidence = judge.finish(attempt.serial, outcome, rule)?;
+        let (standing, experience) = (judge.standing(rule), judge.experience);
+        let evidence = judge.finish(attempt.serial, outcome, rule, now)?;
         self.is_settled &= judge.standing(rule) == standing;
+        if judge.experience != experience && rule.startup_period.is_some() {
+            (self.is_settled, self.reconciled_with) = (false, None);
+        }
         let tells_startup = kind == RuleKind::Startup || self.startup_rule_is_absent();
         let starts = evidence == Evidence::Pass && tells_startup && !self.is_started();
         if starts {
@@ -117,7 +128,7 @@ impl Replica {
         let mut until = until;
         for kind in RuleKind::ALL {
             let (Some(rule), Some(judge)) = (policy.rule(kind), &self.judges[kind]) else { continue };
-            if judge.is_asking() {
+            if judge.is_asking() || judge.recheck.is_some() {
                 return skipped;
             }
             let Some((due, timing)) = judge.due.zip(judge.timing) else { continue };
@@ -132,7 +143,8 @@ impl Replica {
             let Some((due, timing)) = judge.due.zip(judge.timing) else { continue };
             let attempts = timing.grid.due_before(due, until);
             if attempts > 0 {
-                judge.skip(attempts, answers[kind], timing.grid.nth_after(due, attempts));
+                let [last, next] = [attempts - 1, attempts].map(|n| timing.grid.nth_after(due, n));
+                judge.skip(attempts, answers[kind], last, next);
                 self.serials[kind] = self.serials[kind].wrapping_add(attempts);
                 skipped[kind] = u64::from(attempts);
             }
@@ -141,8 +153,6 @@ impl Replica {
     }
 
     fn reconcile_judge(&mut self, kind: RuleKind, policy: &Policy, rule: &Rule, container: Container, now: Time) {
-        let timing =
-            Timing { grid: Grid::new(policy.phase, rule, kind, self.seen.spread), initial_delay: rule.initial_delay };
         let slot = &mut self.judges[kind];
         slot.take_if(|judge| judge.container != container.incarnation);
         let judge = slot.get_or_insert_with(|| {
@@ -152,11 +162,18 @@ impl Replica {
         if judge.question != rule.question {
             judge.ask_anew(rule.question);
         }
+        let period = match judge.experience {
+            Experience::New => rule.startup_period.unwrap_or(rule.period),
+            Experience::Passed => rule.period,
+        };
+        let grid = Grid::new(policy.phase, period, kind, self.seen.spread);
+        let timing = Timing { grid, initial_delay: rule.initial_delay };
         if judge.timing != Some(timing) {
             judge.due = (judge.begun > 0).then(|| timing.grid.after(now));
             judge.timing = Some(timing);
         }
         judge.conclude(rule);
+        judge.plan_recheck(rule, now);
     }
 
     /// Which rules may ask at all now.

@@ -31,7 +31,18 @@ pub(super) struct Judge {
     pub(super) prober_errors: u32,
     /// What the rule has concluded: a verdict outlives the streak that made it.
     pub(super) verdict: Option<Opinion>,
-    in_flight: Option<InFlight>,
+    /// Whether the container has passed the rule before.
+    pub(super) experience: Experience,
+    /// When a quick re-check is due, besides the attempts on the grid.
+    pub(super) recheck: Option<Time>,
+    /// Re-checks since the last attempt on the grid.
+    rechecks: u32,
+    /// When the latest attempt began.
+    asked: Time,
+    /// The latest attempt, while it is under way.
+    latest: Option<InFlight>,
+    /// Those before it that are still under way, in the order in which they began.
+    earlier: Vec<InFlight>,
 }
 
 /// What a rule concludes of a container.
@@ -41,6 +52,15 @@ pub(super) enum Opinion {
     Good,
     /// It fails.
     Bad,
+}
+
+/// What a rule knows of a container's past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Experience {
+    /// It has not passed yet.
+    New,
+    /// It has passed.
+    Passed,
 }
 
 /// What decides when a rule asks.
@@ -59,6 +79,15 @@ pub(super) struct Standing {
     is_suspect: bool,
     is_failing: bool,
     verdict: Option<Opinion>,
+}
+
+/// What an attempt is begun for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It was due on the grid.
+    OnGrid,
+    /// A quick re-check of an undecided streak.
+    Recheck,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,44 +111,82 @@ impl Judge {
             last: None,
             prober_errors: 0,
             verdict: None,
-            in_flight: None,
+            experience: Experience::New,
+            recheck: None,
+            rechecks: 0,
+            asked: start,
+            latest: None,
+            earlier: Vec::new(),
         }
     }
 
     /// Notes that an attempt with this serial begins now; returns its own deadline.
-    pub(super) fn begin(&mut self, serial: u32, now: Time, timeout: Span) -> Time {
-        let deadline = now + timeout;
+    pub(super) fn begin(&mut self, serial: u32, now: Time, rule: &Rule, turn: Turn) -> Time {
+        let deadline = now + rule.timeout;
         self.begun = self.begun.saturating_add(1);
-        self.in_flight = Some(InFlight { serial, overdue: deadline + OVERDUE });
+        self.rechecks = match turn {
+            Turn::OnGrid => 0,
+            Turn::Recheck => self.rechecks.saturating_add(1),
+        };
+        self.asked = now;
+        self.earlier.extend(self.latest.replace(InFlight { serial, overdue: deadline + OVERDUE }));
+        self.plan_recheck(rule, now);
         deadline
+    }
+
+    /// What an attempt would begin for now, if one is due.
+    pub(super) fn turn(&self, now: Time) -> Option<Turn> {
+        let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
+        if is_due(self.due) { Some(Turn::OnGrid) } else { is_due(self.recheck).then_some(Turn::Recheck) }
     }
 
     /// Whether an attempt is under way.
     pub(super) fn is_asking(&self) -> bool {
-        self.in_flight.is_some()
+        self.latest.is_some() || !self.earlier.is_empty()
     }
 
-    /// When the attempt under way, if any, is given up as our own fault.
+    /// Whether another attempt may begin: one is under way at a time, but for quick re-checks.
+    pub(super) fn has_room(&self, rule: &Rule) -> bool {
+        let most = if self.is_in_doubt(rule) { rule.failure_threshold.get() as usize } else { 1 };
+        usize::from(self.latest.is_some()) + self.earlier.len() < most
+    }
+
+    /// When the attempts under way, if any, begin to be given up as our own fault.
     pub(super) fn overdue(&self) -> Option<Time> {
-        self.in_flight.map(|attempt| attempt.overdue)
+        self.earlier.iter().chain(&self.latest).map(|attempt| attempt.overdue).min()
     }
 
-    /// Gives up an attempt whose answer never came.
+    /// Gives up attempts whose answer never came.
     pub(super) fn give_up(&mut self, now: Time) {
-        if self.in_flight.take_if(|attempt| attempt.overdue <= now).is_some() {
+        if self.latest.take_if(|attempt| attempt.overdue <= now).is_some() {
             self.prober_errors = self.prober_errors.saturating_add(1);
         }
+        self.earlier.retain(|attempt| {
+            let is_overdue = attempt.overdue <= now;
+            self.prober_errors = self.prober_errors.saturating_add(u32::from(is_overdue));
+            !is_overdue
+        });
     }
 
-    /// Takes an attempt's outcome; anything but the attempt under way is void.
-    pub(super) fn finish(&mut self, serial: u32, outcome: Outcome, rule: &Rule) -> Option<Evidence> {
-        self.in_flight.take_if(|attempt| attempt.serial == serial)?;
+    /// Takes an attempt's outcome; anything but an attempt under way is void, and so is what one that began before a
+    /// pass says after it.
+    pub(super) fn finish(&mut self, serial: u32, outcome: Outcome, rule: &Rule, now: Time) -> Option<Evidence> {
         let evidence = outcome.class.evidence();
+        let place = self.earlier.iter().position(|attempt| attempt.serial == serial);
+        let older = match (self.latest.take_if(|attempt| attempt.serial == serial), place) {
+            (Some(_), _) => self.earlier.len(),
+            (None, Some(place)) => {
+                self.earlier.remove(place);
+                place
+            }
+            (None, None) => return None,
+        };
         match evidence {
             Evidence::Nothing => self.prober_errors = self.prober_errors.saturating_add(1),
             Evidence::Pass => {
+                self.earlier.drain(..older);
                 (self.passes, self.fails) = (self.passes.saturating_add(1), 0);
-                (self.last, self.prober_errors) = (Some(outcome.class), 0);
+                (self.last, self.prober_errors, self.experience) = (Some(outcome.class), 0, Experience::Passed);
             }
             Evidence::Fail => {
                 (self.fails, self.passes) = (self.fails.saturating_add(1), 0);
@@ -127,11 +194,15 @@ impl Judge {
             }
         }
         self.conclude(rule);
+        self.plan_recheck(rule, now);
         Some(evidence)
     }
 
     /// How many further attempts that end so leave its standing as it is; `None`: any number.
     pub(super) fn bears(&self, evidence: Evidence, rule: &Rule) -> Option<u32> {
+        if self.is_in_doubt(rule) {
+            return Some(0);
+        }
         let (streak, threshold) = match evidence {
             // The next may be the first in a while, and not on the grid.
             Evidence::Nothing if self.passes == 0 && self.fails == 0 => return Some(0),
@@ -142,10 +213,11 @@ impl Judge {
         if streak == 0 { Some(0) } else { threshold.get().checked_sub(streak.saturating_add(1)) }
     }
 
-    /// Takes so many attempts as made, all of which ended so and left its standing as it is; the next is due at `due`.
-    pub(super) fn skip(&mut self, attempts: u32, class: OutcomeClass, due: Time) {
+    /// Takes so many attempts on the grid as made, the last of them at `asked`, all of which ended so and left its
+    /// standing as it is; the next is due at `due`.
+    pub(super) fn skip(&mut self, attempts: u32, class: OutcomeClass, asked: Time, due: Time) {
         self.begun = self.begun.saturating_add(attempts);
-        self.due = Some(due);
+        (self.asked, self.rechecks, self.due) = (asked, 0, Some(due));
         let streak = match class.evidence() {
             Evidence::Nothing => {
                 self.prober_errors = self.prober_errors.saturating_add(attempts);
@@ -167,6 +239,14 @@ impl Judge {
         }
     }
 
+    /// Says when the next quick re-check is due. After as many as any conclusion takes the streak goes to and fro, and
+    /// waits for the grid.
+    pub(super) fn plan_recheck(&mut self, rule: &Rule, now: Time) {
+        let enough = rule.failure_threshold.get().saturating_add(rule.success_threshold.get());
+        let fast = rule.fast_period.filter(|_| self.is_undecided() && self.rechecks < enough);
+        self.recheck = fast.map(|fast| now.max(self.asked + fast));
+    }
+
     /// The rule asks something else now: what was heard is void, what was concluded stays until the new question is
     /// answered.
     pub(super) fn ask_anew(&mut self, question: Question) {
@@ -176,7 +256,23 @@ impl Judge {
 
     /// Forgets the attempt under way and the streak, as after a pause: neither says anything about the present.
     pub(super) fn rest(&mut self) {
-        (self.due, self.in_flight, self.fails, self.passes) = (None, None, 0, 0);
+        (self.due, self.recheck, self.fails, self.passes) = (None, None, 0, 0);
+        self.latest = None;
+        self.earlier.clear();
+    }
+
+    /// What was heard since the verdict speaks against it, or for one where there is none, and does not suffice yet.
+    fn is_undecided(&self) -> bool {
+        match self.verdict {
+            Some(Opinion::Good) => self.fails > 0,
+            Some(Opinion::Bad) => self.passes > 0,
+            None => self.fails > 0 || self.passes > 0,
+        }
+    }
+
+    /// It is undecided, and the rule re-checks that quickly.
+    fn is_in_doubt(&self, rule: &Rule) -> bool {
+        rule.fast_period.is_some() && self.is_undecided()
     }
 
     /// The latest attempt failed.
@@ -213,6 +309,8 @@ impl Judge {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::super::test_support::rule;
     use super::*;
 
@@ -223,8 +321,8 @@ mod tests {
     fn heard(judge: &mut Judge, classes: &[OutcomeClass], rule: &Rule) {
         for class in classes {
             let serial = judge.begun;
-            judge.begin(serial, Time::ZERO, Span::from_secs(1));
-            judge.finish(serial, outcome(*class), rule);
+            judge.begin(serial, Time::ZERO, rule, Turn::OnGrid);
+            judge.finish(serial, outcome(*class), rule, Time::ZERO);
         }
     }
 
@@ -251,8 +349,8 @@ mod tests {
     #[test]
     fn a_result_of_another_attempt_is_void() {
         let mut judge = Judge::new(Incarnation(1), Question(1), Time::ZERO);
-        judge.begin(4, Time::ZERO, Span::from_secs(1));
-        assert_eq!(judge.finish(3, outcome(OutcomeClass::Refused), &rule(5, 1)), None);
+        judge.begin(4, Time::ZERO, &rule(5, 1), Turn::OnGrid);
+        assert_eq!(judge.finish(3, outcome(OutcomeClass::Refused), &rule(5, 1), Time::ZERO), None);
         assert!(judge.is_asking() && !judge.is_suspect());
     }
 
@@ -263,5 +361,43 @@ mod tests {
         heard(&mut judge, &[OutcomeClass::Passed], &rule);
         judge.ask_anew(Question(2));
         assert_eq!((judge.is_judged(), judge.passes, judge.verdict), (false, 0, Some(Opinion::Good)));
+    }
+
+    #[test]
+    fn what_began_before_a_pass_is_void_after_it() {
+        let rule = Rule { fast_period: Some(Span::from_secs(1)), ..rule(10, 3) };
+        let mut judge = Judge::new(Incarnation(1), Question(1), Time::ZERO);
+        heard(&mut judge, &[OutcomeClass::Passed, OutcomeClass::NoResponse], &rule);
+        for serial in 10..13 {
+            assert!(judge.has_room(&rule));
+            judge.begin(serial, Time::ZERO, &rule, Turn::Recheck);
+        }
+        assert!(!judge.has_room(&rule));
+        let mut finish = |serial, class| judge.finish(serial, outcome(class), &rule, Time::ZERO);
+        assert_eq!(finish(11, OutcomeClass::Passed), Some(Evidence::Pass));
+        assert_eq!(finish(10, OutcomeClass::NoResponse), None);
+        assert_eq!(finish(12, OutcomeClass::NoResponse), Some(Evidence::Fail));
+        assert_eq!((judge.fails, judge.is_asking()), (1, false));
+    }
+
+    #[test]
+    fn a_streak_that_goes_to_and_fro_is_rechecked_so_often_and_then_waits_for_the_grid() {
+        let rule = Rule {
+            fast_period: Some(Span::from_secs(1)),
+            success_threshold: NonZeroU32::new(3).unwrap(),
+            ..rule(10, 3)
+        };
+        let mut judge = Judge::new(Incarnation(1), Question(1), Time::ZERO);
+        heard(&mut judge, &[OutcomeClass::Refused], &rule);
+        let mut rechecks = 0;
+        while let Some(at) = judge.recheck {
+            let class = if rechecks % 2 == 0 { OutcomeClass::Passed } else { OutcomeClass::Refused };
+            judge.begin(100 + rechecks, at, &rule, Turn::Recheck);
+            judge.finish(100 + rechecks, outcome(class), &rule, at);
+            rechecks += 1;
+        }
+        assert_eq!((rechecks, judge.verdict), (6, None));
+        judge.begin(0, Time::ZERO, &rule, Turn::OnGrid);
+        assert!(judge.recheck.is_some());
     }
 }

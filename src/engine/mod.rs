@@ -17,6 +17,7 @@
 //! |---|---|---|---|---|
 //! | handler, `container` | void; the verdict stays until the new question is answered | void | due anew | void |
 //! | `period` | kept | kept | on the new period, never before now | kept |
+//! | `startupPeriod`, `fastPeriod` | kept | kept | on the new period, never before now | kept |
 //! | `timeout` | kept | kept, under its old deadline | kept | kept |
 //! | `initialDelay` | kept | kept | moved, if there was no attempt yet | kept |
 //! | `failureThreshold`, `successThreshold` | kept, held against the new threshold at once | kept | kept | void if the streak is now below |
@@ -40,6 +41,7 @@ mod keys;
 mod outcome;
 mod policy;
 mod reason;
+mod rechecks;
 mod record;
 mod replica;
 mod report;
@@ -58,6 +60,7 @@ use std::collections::BTreeMap;
 
 use agenda::Agenda;
 use fleet::{Fleets, Look};
+use rechecks::Rechecks;
 use record::Recorder;
 use replica::Replica;
 
@@ -91,6 +94,7 @@ pub struct Engine {
     replica_agenda: Agenda,
     /// Which fleets, by the number of their policy's key.
     fleet_agenda: Agenda,
+    rechecks: Rechecks,
     next_transition: u64,
 }
 
@@ -183,7 +187,7 @@ impl Engine {
             fleet.compare(key, replica);
         }
         if let (Some(key), Some(spec)) = (key, fleet.as_ref().and_then(|fleet| fleet.spec.as_ref())) {
-            replica.ask(key, spec, now, recorder.effects());
+            replica.ask(key, spec, &mut self.rechecks, now, recorder.effects());
         }
         if !replica.is_settled {
             gate::step(replica, key, fleet.as_deref(), now, recorder);

@@ -65,6 +65,10 @@ pub struct Rule {
     pub period: Span,
     /// How long an attempt may take in all; above zero. Longer than the period stretches the period.
     pub timeout: Span,
+    /// From one attempt to the next until the first pass on a container; above zero. `None`: the period.
+    pub startup_period: Option<Span>,
+    /// From one attempt to the next while a streak is undecided; above zero. `None`: the period.
+    pub fast_period: Option<Span>,
     /// From the container's start to the first attempt.
     pub initial_delay: Span,
     /// Failures in a row that make the rule fail.

@@ -213,6 +213,7 @@ impl Replica {
         let mut first = Wake::default();
         for judge in RuleKind::ALL.into_iter().filter_map(|kind| self.judges[kind].as_ref()) {
             first.or(judge.due, "attempt due");
+            first.or(judge.recheck, "re-check due");
             first.or(judge.overdue(), "attempt overdue");
         }
         if self.seen.gate != GateSeen::Ungated {

@@ -1,6 +1,6 @@
 //! When the attempts of a rule fall due.
 
-use super::{Phase, Rule, RuleKind, Span, Time};
+use super::{Phase, RuleKind, Span, Time};
 
 /// The grid of instants that a rule's attempts fall on: every `period`, from `offset` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,9 +11,9 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// The grid of `rule` for a replica with the stable number `spread`.
-    pub(super) fn new(phase: Phase, rule: &Rule, kind: RuleKind, spread: u64) -> Self {
-        let period = rule.period.as_nanos().max(1);
+    /// The grid of a rule with that period for a replica with the stable number `spread`.
+    pub(super) fn new(phase: Phase, period: Span, kind: RuleKind, spread: u64) -> Self {
+        let period = period.as_nanos().max(1);
         let offset = match phase {
             Phase::Aligned { origin } => origin.as_nanos() % period,
             Phase::Spread => mix(spread ^ kind as u64) % period,
@@ -90,7 +90,6 @@ fn mix(value: u64) -> u64 {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::test_support::rule;
     use super::*;
 
     fn secs(n: u64) -> Time {
@@ -99,7 +98,7 @@ mod tests {
 
     #[test]
     fn aligned_attempts_fall_on_multiples_of_the_period() {
-        let grid = Grid::new(Phase::Aligned { origin: secs(100) }, &rule(5, 3), RuleKind::Liveness, 7);
+        let grid = Grid::new(Phase::Aligned { origin: secs(100) }, Span::from_secs(5), RuleKind::Liveness, 7);
         assert_eq!(grid.first(secs(120), secs(120)), secs(120));
         assert_eq!(grid.first(secs(121), secs(121)), secs(125));
         assert_eq!(grid.after(secs(120)), secs(125));
@@ -108,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_spread_rule_asks_first_exactly_when_the_container_may_be_asked() {
-        let grid = Grid::new(Phase::Spread, &rule(5, 3), RuleKind::Liveness, 7);
+        let grid = Grid::new(Phase::Spread, Span::from_secs(5), RuleKind::Liveness, 7);
         assert_eq!(grid.first(secs(121), secs(120)), secs(121));
         assert_eq!(grid.first(secs(119), secs(120)), secs(120));
         assert_eq!(grid.after_startup(secs(100), secs(125)), secs(125));
@@ -120,22 +119,19 @@ mod tests {
             spread: u64, now in 0u64..1 << 60, period in 1u64..1 << 40, restarts: bool,
         ) {
             let kind = if restarts { RuleKind::Liveness } else { RuleKind::Readiness };
-            let mut rule = rule(1, 1);
-            rule.period = Span::from_nanos(period);
-            let grid = Grid::new(Phase::Spread, &rule, kind, spread);
+            let period = Span::from_nanos(period);
+            let grid = Grid::new(Phase::Spread, period, kind, spread);
             let second = grid.second(kind, Time::from_nanos(now));
             let waited = second.since(Time::from_nanos(now)).as_nanos();
-            prop_assert!(waited < 2 * period && (!restarts || waited >= period));
-            prop_assert_eq!(grid.after(second), second + rule.period);
+            prop_assert!(waited < (period * 2).as_nanos() && (!restarts || waited >= period.as_nanos()));
+            prop_assert_eq!(grid.after(second), second + period);
         }
 
         #[test]
         fn counting_attempts_is_the_same_as_stepping_from_one_to_the_next(
             spread: u64, due in 0u64..1_000, period in 1u64..100, length in 0u64..2_000,
         ) {
-            let mut rule = rule(1, 1);
-            rule.period = Span::from_nanos(period);
-            let grid = Grid::new(Phase::Spread, &rule, RuleKind::Liveness, spread);
+            let grid = Grid::new(Phase::Spread, Span::from_nanos(period), RuleKind::Liveness, spread);
             let due = grid.at_or_after(Time::from_nanos(due));
             let until = due + Span::from_nanos(length);
             let mut stepped = vec![due];

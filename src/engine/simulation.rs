@@ -10,6 +10,8 @@ use super::*;
 const SEEDS: u64 = 60;
 const STEPS: u32 = 1_500;
 const REPLICAS: u64 = 6;
+/// The largest failure threshold.
+const THRESHOLDS: u64 = 4;
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
@@ -47,7 +49,7 @@ struct World {
     /// The pods as they were when the effects were decided.
     decided_on: BTreeMap<u32, Pod>,
     next_generation: u32,
-    in_flight: BTreeMap<(ReplicaKey, RuleKind), AttemptId>,
+    in_flight: BTreeSet<AttemptId>,
     /// What the policy's status holds: all that a new engine is told of the old one.
     status: BTreeMap<SeatKey, SeatMemory>,
     passed: PerRule<bool>,
@@ -87,7 +89,7 @@ impl World {
             pods: BTreeMap::new(),
             decided_on: BTreeMap::new(),
             next_generation: 0,
-            in_flight: BTreeMap::new(),
+            in_flight: BTreeSet::new(),
             status: BTreeMap::new(),
             passed: PerRule::default(),
             acknowledged: BTreeSet::new(),
@@ -135,7 +137,10 @@ impl World {
                 let pod = pod.expect("an attempt at a replica that is gone");
                 assert_eq!(pod.incarnation, incarnation, "seed {}: an attempt at another container", self.seed);
                 assert_eq!(pod.lifecycle, Lifecycle::Live, "seed {}: an attempt at a terminating pod", self.seed);
-                self.in_flight.insert((attempt.replica, attempt.rule), attempt);
+                self.in_flight.insert(attempt);
+                let alike = self.in_flight.iter().filter(|other| other.rule == attempt.rule);
+                let under_way = alike.filter(|other| other.replica == attempt.replica).count();
+                assert!(under_way <= THRESHOLDS as usize, "seed {}: {under_way} attempts under way", self.seed);
             }
             Effect::SetGate { replica, gate, verdict, .. } => {
                 let result = self.fate();
@@ -180,14 +185,15 @@ impl World {
 
     /// Answers most attempts that are under way, loses some, and answers some too late.
     fn answer_attempts(&mut self) {
-        for ((key, rule), attempt) in std::mem::take(&mut self.in_flight) {
-            let Some(pod) = self.pods.values_mut().find(|pod| pod.key == key) else { continue };
+        for attempt in std::mem::take(&mut self.in_flight) {
+            let AttemptId { replica, rule, .. } = attempt;
+            let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica) else { continue };
             let runs = matches!(pod.state, ContainerState::Running { .. });
             let class = if runs && pod.healthy { OutcomeClass::Passed } else { OutcomeClass::Refused };
             pod.failed[rule] |= class.evidence() == Evidence::Fail;
             match self.below(12) {
                 0 => {}
-                1 => drop(self.in_flight.insert((key, rule), attempt)),
+                1 => drop(self.in_flight.insert(attempt)),
                 _ => {
                     self.passed[rule] |= class.evidence() == Evidence::Pass;
                     let outcome = Outcome { class, took: Span::ZERO };
@@ -248,13 +254,19 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(4) {
+        match self.below(5) {
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
             2 => {
-                let threshold = 1 + self.below(4) as u32;
+                let threshold = 1 + self.below(THRESHOLDS) as u32;
                 let liveness = self.spec.rules.liveness.as_mut().unwrap();
                 liveness.failure_threshold = std::num::NonZeroU32::new(threshold).unwrap();
+            }
+            3 => {
+                let fast = Span::from_millis(50 + 100 * self.below(8));
+                for rule in [&mut self.spec.rules.liveness, &mut self.spec.rules.readiness].into_iter().flatten() {
+                    rule.fast_period = rule.fast_period.is_none().then_some(fast);
+                }
             }
             _ => {
                 let period = Span::from_millis(200 + 100 * self.below(20));

@@ -13,6 +13,8 @@ pub(super) fn rule(period: u64, threshold: u32) -> Rule {
         question: Question(1),
         period: Span::from_secs(period),
         timeout: Span::from_secs(1),
+        startup_period: None,
+        fast_period: None,
         initial_delay: Span::ZERO,
         failure_threshold: NonZeroU32::new(threshold).unwrap(),
         success_threshold: NonZeroU32::MIN,

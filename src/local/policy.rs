@@ -30,7 +30,13 @@ impl PacedPolicy {
             }
             let Some(rule) = &mut policy.rules[kind] else { continue };
             rule.initial_delay = speed.shorten(rule.initial_delay);
-            for (field, span) in [("period", &mut rule.period), ("timeout", &mut rule.timeout)] {
+            let spans = [
+                ("period", Some(&mut rule.period)),
+                ("startupPeriod", rule.startup_period.as_mut()),
+                ("fastPeriod", rule.fast_period.as_mut()),
+                ("timeout", Some(&mut rule.timeout)),
+            ];
+            for (field, span) in spans.into_iter().filter_map(|(field, span)| Some((field, span?))) {
                 *span = speed.shorten(*span);
                 if *span < LEAST {
                     let sentence = format!("at speed {speed} it would be {span}, and less than {LEAST} cannot be kept");

@@ -20,11 +20,15 @@ pub(super) fn endpoints(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Pe
     let mut endpoints = PerRule::default();
     for kind in RuleKind::ALL {
         let (Some(rule), Some(ask)) = (policy.policy.rule(kind), &policy.asks[kind]) else { continue };
-        if !rule.period.as_nanos().is_multiple_of(turn.as_nanos()) {
-            return Err(ModelError {
-                path: format!("spec.{kind}.period"),
-                sentence: format!("{} is no whole number of the scenario's turns of {turn}", rule.period),
-            });
+        let periods =
+            [("period", Some(rule.period)), ("startupPeriod", rule.startup_period), ("fastPeriod", rule.fast_period)];
+        for (field, period) in periods.into_iter().filter_map(|(field, period)| Some((field, period?))) {
+            if !period.as_nanos().is_multiple_of(turn.as_nanos()) {
+                return Err(ModelError {
+                    path: format!("spec.{kind}.{field}"),
+                    sentence: format!("{period} is no whole number of the scenario's turns of {turn}"),
+                });
+            }
         }
         endpoints[kind] = Some(match &ask.handler {
             Handler::Tcp { .. } => Endpoint::Connection,

@@ -35,6 +35,8 @@ pub fn good() -> Vec<String> {
             "liveness: {httpGet: {port: http}, tcpSocket: null}",
             "liveness: {tcpSocket: {port: a-1-b}, container: app}",
             "liveness: {tcpSocket: {port: 80}, period: 10ms, timeout: 24h, initialDelay: 24h}",
+            "readiness: {tcpSocket: {port: 80}, startupPeriod: 9s, fastPeriod: 10ms}",
+            "liveness: {tcpSocket: {port: 80}, fastPeriod: 9s999ms}",
             "liveness: {tcpSocket: {port: 80}, period: 1s, timeout: 30s}",
             "startup: {tcpSocket: {port: 80}, failureThreshold: 10000, successThreshold: 1}",
             "readiness: {tcpSocket: {port: 80}, failureThreshold: 1, successThreshold: 10000}",
@@ -59,6 +61,8 @@ pub fn nonsense() -> Vec<Refused> {
     const EMPTY: &str = "an empty selector would take every pod";
     const VALUES: &str = "must be label values";
     const FIT: &str = "must be there for In and NotIn";
+    const SHORTER: &str = "must be shorter than period";
+    const ONLY_READINESS: &str = "must be set for readiness only";
     const DURATION: &str = "must be a duration such as 10s";
     const PERIOD: &str = "must be from 10ms to 24h";
     const DELAY: &str = "must be at most 24h";
@@ -121,6 +125,14 @@ pub fn nonsense() -> Vec<Refused> {
         ("liveness: {tcpSocket: {port: 80}, period: 1.5s}", "spec.liveness.period", DURATION),
         ("liveness: {tcpSocket: {port: 80}, period: ''}", "spec.liveness.period", DURATION),
         ("liveness: {tcpSocket: {port: 80}, period: 100000s}", "spec.liveness.period", DURATION),
+        ("readiness: {tcpSocket: {port: 80}, startupPeriod: 5ms}", "spec.readiness.startupPeriod", PERIOD),
+        ("readiness: {tcpSocket: {port: 80}, startupPeriod: 10s}", "spec.readiness.startupPeriod", SHORTER),
+        ("readiness: {tcpSocket: {port: 80}, startupPeriod: soon}", "spec.readiness.startupPeriod", DURATION),
+        ("liveness: {tcpSocket: {port: 80}, startupPeriod: 1s}", "spec.liveness.startupPeriod", ONLY_READINESS),
+        ("startup: {tcpSocket: {port: 80}, startupPeriod: 1s}", "spec.startup.startupPeriod", ONLY_READINESS),
+        ("readiness: {tcpSocket: {port: 80}, fastPeriod: 0s}", "spec.readiness.fastPeriod", PERIOD),
+        ("liveness: {tcpSocket: {port: 80}, period: 1s, fastPeriod: 1s}", "spec.liveness.fastPeriod", SHORTER),
+        ("startup: {tcpSocket: {port: 80}, fastPeriod: 1s}", "spec.startup.fastPeriod", "must not be set for startup"),
         ("liveness: {tcpSocket: {port: 80}, timeout: 0s}", "spec.liveness.timeout", PERIOD),
         ("liveness: {tcpSocket: {port: 80}, timeout: 5 s}", "spec.liveness.timeout", DURATION),
         ("liveness: {tcpSocket: {port: 80}, initialDelay: 25h}", "spec.liveness.initialDelay", DELAY),

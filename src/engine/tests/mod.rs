@@ -8,6 +8,7 @@ const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 
 mod edits;
 mod gates;
+mod rechecks;
 mod restarts;
 mod seats;
 mod skip;

@@ -84,7 +84,7 @@ enum Event {
     Nothing,
     Answer(u32, RuleKind, OutcomeClass),
     Replace(u32),
-    Edit(Policy),
+    Edit(Box<Policy>),
 }
 
 impl World {
@@ -113,7 +113,7 @@ impl World {
                 self.bench.answers.insert((replica % self.replicas, *rule), *class);
             }
             Event::Replace(replica) => self.bench.replace_container(replica % self.replicas),
-            Event::Edit(policy) => self.bench.set(policy.clone()),
+            Event::Edit(policy) => self.bench.set((**policy).clone()),
         }
         let end = self.bench.now + TICK * ticks;
         while self.bench.now < end {
@@ -173,18 +173,21 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => (0u32..4, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
         1 => (0u32..4).prop_map(Event::Replace),
-        2 => spec().prop_map(Event::Edit),
+        2 => spec().prop_map(|policy| Event::Edit(Box::new(policy))),
         1 => Just(Event::Nothing),
     ]
 }
 
 fn spec() -> impl Strategy<Value = Policy> {
     let asked = || {
-        (1u64..30, 1u64..20, 0u64..40, 1u32..5, 1u32..4, 0u64..2).prop_map(
-            |(period, timeout, delay, failures, successes, question)| Rule {
+        let quicker = || prop::option::of((1u64..20).prop_map(|period| TICK * period));
+        (1u64..30, 1u64..20, 0u64..40, 1u32..5, 1u32..4, 0u64..2, quicker(), quicker()).prop_map(
+            |(period, timeout, delay, failures, successes, question, startup_period, fast_period)| Rule {
                 question: Question(question),
                 period: TICK * period,
                 timeout: TICK * timeout,
+                startup_period,
+                fast_period,
                 initial_delay: TICK * delay,
                 failure_threshold: NonZeroU32::new(failures).unwrap(),
                 success_threshold: NonZeroU32::new(successes).unwrap(),

@@ -6,8 +6,8 @@ use crate::scenario::Speed;
 /// Divides every duration of a policy by the speed. What counts in seconds stays at least one.
 pub fn at_speed(mut spec: ProbePolicySpec, speed: Speed) -> ProbePolicySpec {
     for rule in [&mut spec.startup, &mut spec.liveness, &mut spec.readiness].into_iter().flatten() {
-        let RuleSpec { period, timeout, initial_delay, .. } = rule;
-        for duration in [period, timeout, initial_delay] {
+        let RuleSpec { period, startup_period, fast_period, timeout, initial_delay, .. } = rule;
+        for duration in [period, timeout, initial_delay].into_iter().chain(startup_period).chain(fast_period) {
             *duration = shorten(*duration, speed);
         }
     }

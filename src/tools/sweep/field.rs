@@ -42,8 +42,17 @@ pub enum NotAValue {
 }
 
 /// What can be varied of a rule.
-const RULE: [&str; 7] =
-    ["period", "timeout", "initialDelay", "failureThreshold", "successThreshold", "httpGet.port", "tcpSocket.port"];
+const RULE: [&str; 9] = [
+    "period",
+    "startupPeriod",
+    "fastPeriod",
+    "timeout",
+    "initialDelay",
+    "failureThreshold",
+    "successThreshold",
+    "httpGet.port",
+    "tcpSocket.port",
+];
 
 /// What can be varied of restarts.
 const RESTART: [&str; 7] =
@@ -70,6 +79,8 @@ impl<'a> Field<'a> {
     fn of_rule(rule: &'a mut RuleSpec, name: &str) -> Option<Self> {
         Some(match name {
             "period" => Self::Duration(&mut rule.period),
+            "startupPeriod" => Self::Duration(rule.startup_period.get_or_insert(rule.period)),
+            "fastPeriod" => Self::Duration(rule.fast_period.get_or_insert(rule.period)),
             "timeout" => Self::Duration(&mut rule.timeout),
             "initialDelay" => Self::Duration(&mut rule.initial_delay),
             "failureThreshold" => Self::Number(&mut rule.failure_threshold),
