@@ -1,6 +1,7 @@
 //! What quick re-checks buy, and what they cost: the figures that docs/reference.md gives.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 use probe_policy::api::{ParsedPolicy, ProbePolicySpec};
 use probe_policy::engine::{Phase, Time};
 use probe_policy::model;
