@@ -84,6 +84,9 @@ impl<'a> Cluster<'a> {
         let setting = &experiment.setting;
         let progress = Progress::new(&self.bars, setting.title, &setting.scenario);
         let observed = self.measure(experiment, &progress).await;
+        let turn = experiment.speed.shorten(setting.scenario.turn());
+        let remark = observed.iter().find_map(|seen| seen.summary.remark(turn.into()));
+        remark.iter().for_each(|remark| progress.note(remark));
         observed.map_err(|error| LessonError::Run { setting: setting.title.to_owned(), error: Box::new(error) })
     }
 
@@ -99,9 +102,7 @@ impl<'a> Cluster<'a> {
             progress.phase(format!("cleaning up {}", stage.namespace()));
             let closed = stage.close().await;
             match (run.unwrap_or(Err(ClusterError::Interrupted)), closed) {
-                (Err(again @ (ClusterError::Late { .. } | ClusterError::Unsent { .. })), Ok(()))
-                    if leads.peek().is_some() =>
-                {
+                (Err(again @ ClusterError::Late { .. }), Ok(())) if leads.peek().is_some() => {
                     progress.note(&format!("{again}; once more"));
                 }
                 (Err(error), Err(left)) => {
