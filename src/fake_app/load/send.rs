@@ -44,7 +44,7 @@ impl Sending {
         Self {
             client: Client::new(load.connections, load.timeout),
             asker: Client::new(Connections::OnePerRequest, load.timeout),
-            finder: Arc::new(Finder::new(load.route, load.rotation, fleet.clone())),
+            finder: Arc::new(Finder::new(load.route, load.rotation, load.timeout, fleet.clone())),
             stores: load.stores.map(Shared),
             timetable: load.plan.timetable(),
             fleet,
