@@ -129,7 +129,7 @@ impl Args {
         pods::Trials::new(settings, scenario, self.cluster.clone(), self.speed.unwrap_or(Speed::REAL), self.runs())
     }
 
-    fn runs(&self) -> u32 {
-        self.runs.map_or(1, NonZeroU32::get)
+    fn runs(&self) -> NonZeroU32 {
+        self.runs.unwrap_or(NonZeroU32::MIN)
     }
 }
