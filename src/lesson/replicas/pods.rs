@@ -2,14 +2,13 @@
 
 use std::num::NonZeroU32;
 
-use tokio_util::sync::CancellationToken;
-
 use super::tables;
 use super::{Setting, settings};
 use crate::lesson::cluster_world::{self, Cluster, ClusterError, Experiment, Observation, Options, Route};
 use crate::lesson::measured::{Measured, repeated};
 use crate::lesson::{LessonError, NoPlan};
 use crate::report::{Compared, Figures, Traffic};
+use crate::runtime::Stop;
 use crate::scenario::{Scenario, Speed};
 
 /// Settings, as they are to be measured.
@@ -50,13 +49,13 @@ impl Trials {
     ///
     /// # Errors
     /// If there is no cluster for it.
-    pub async fn measure(&self, stop: &CancellationToken) -> Result<Measured<Compared<8>>, ClusterError> {
+    pub async fn measure(&self, stop: &Stop) -> Result<Measured<Compared<8>>, ClusterError> {
         let cluster = Cluster::reach(self.options.probes(), stop).await?;
         let rows = self.experiments.iter().map(async |(setting, experiment)| {
-            let (runs, done) = repeated(self.runs, stop, async || cluster.run(experiment).await).await;
+            let (runs, done) = repeated(self.runs, &stop.once, async || cluster.run(experiment).await).await;
             Measured::from(compare(*setting, experiment, &runs)).after(done)
         });
-        Ok(Measured::of(rows).await.unless_stopped(stop))
+        Ok(Measured::of(rows).await.unless_stopped(&stop.once))
     }
 }
 
