@@ -13,8 +13,8 @@ use serde_json::Value;
 #[test]
 fn without_probes_nobody_is_restarted_and_requests_fail_on_those_who_start_or_are_stuck() {
     let files = Files::new("no-probes");
-    files.scenario(60, "reopenings: [{replica: 0, at: 5}]\nfaults: [{replica: 1, at: 40, stuck: {}}]");
-    files.replace("startup: 3", "startup: 30");
+    files.scenario(60, "reopenings: [{replica: 0, at: 1}]\nfaults: [{replica: 1, at: 1, stuck: {}}]");
+    files.replace("startup: 3", "startup: 100000");
     files.policy("");
     let (figures, said) = files.lab(&["--speed", "5"]).figures();
     let measured = &figures["measured"];
@@ -28,7 +28,7 @@ fn without_probes_nobody_is_restarted_and_requests_fail_on_those_who_start_or_ar
 #[test]
 fn a_stuck_replica_is_ended_started_again_and_back_in_the_pool() {
     let files = Files::new("stuck");
-    files.scenario(100_000, "faults: [{replica: 1, at: 5, stuck: {}}]");
+    files.scenario(100_000, &stuck_every_twenty_turns());
     files.policy(
         "liveness: {httpGet: {port: http, path: /live}, period: 2s, failureThreshold: 2}
   readiness: {httpGet: {port: http, path: /ready}, period: 1s, failureThreshold: 1}",
@@ -48,13 +48,13 @@ fn a_stuck_replica_is_ended_started_again_and_back_in_the_pool() {
 #[test]
 fn a_process_that_somebody_kills_is_started_again_and_was_not_restarted_by_us() {
     let files = Files::new("killed");
-    files.scenario(100_000, "faults: [{replica: 1, at: 2, dependencyLost: {for: 1}}]");
+    files.scenario(100_000, "faults: [{replica: 0, at: 2, dependencyLost: {for: 99998}}]");
     files.policy("readiness: {httpGet: {port: http, path: /ready}, period: 1s, failureThreshold: 1}");
     let mut lab = files.lab(&["--speed", "2"]);
-    lab.until_it_says("r1   is dependency-lost");
-    signal("KILL", lab.processes(2)[0]);
-    lab.until_it_says("Ejected: the container is not running");
-    lab.until_it_says("Admitted: ");
+    lab.until_it_says("r0   is dependency-lost");
+    signal("KILL", lab.process_with("--replica=1"));
+    lab.until_it_says("r1   Ejected: the container is not running");
+    lab.until_it_says("r1   Admitted: ");
     lab.kill("INT");
     assert_eq!(lab.figures().0["measured"]["restarts"], 0);
 }
@@ -62,8 +62,7 @@ fn a_process_that_somebody_kills_is_started_again_and_was_not_restarted_by_us() 
 #[test]
 fn an_edit_is_in_force_at_once_and_after_an_invalid_one_what_was_before_still_is() {
     let files = Files::new("edits");
-    let stuck: Vec<_> = (1..500).map(|n| format!("{{replica: 1, at: {}, stuck: {{}}}}", 20 * n)).collect();
-    files.scenario(100_000, &format!("faults: [{}]", stuck.join(", ")));
+    files.scenario(100_000, &stuck_every_twenty_turns());
     files.policy("liveness: {httpGet: {port: http, path: /live}, period: 1s, failureThreshold: 2}");
     let mut lab = files.lab(&["--speed", "5"]);
     lab.until_it_says("r1   Restarted: ");
@@ -90,12 +89,10 @@ fn a_replica_that_joins_starts_before_it_gets_requests() {
   readiness: {httpGet: {port: http, path: /ready}, period: 1s, failureThreshold: 1}",
     );
     let mut lab = files.lab(&["--speed", "2"]);
-    for told in ["r1   is stopped", "r1   is starting", "r1   Admitted: "] {
-        lab.until_it_says(told);
-    }
+    lab.until_it_says("r1   Admitted: ");
+    assert!(!lab.said.contains("r1   Ejected"), "{}", lab.said);
     lab.kill("INT");
-    let (figures, said) = lab.figures();
-    assert_eq!((&figures["measured"]["early_errors"], said.contains("Ejected")), (&0.into(), false), "{said}");
+    assert_eq!(lab.figures().0["measured"]["early_errors"], 0);
 }
 
 #[test]
@@ -104,9 +101,8 @@ fn every_process_knows_the_seed() {
     files.scenario(100_000, "randomFaults: [{every: 10, dependencyLost: {for: 5}}]");
     files.policy("");
     let mut lab = files.lab(&["--seed", "4"]);
-    let processes = lab.processes(2);
-    assert!(processes.into_iter().all(|pid| arguments_of(pid).contains(&"--seed=4".to_owned())));
     lab.until_it_says("is dependency-lost");
+    assert!(lab.processes(2).into_iter().all(|pid| arguments_of(pid).contains(&"--seed=4".to_owned())));
 }
 
 #[test]
@@ -205,8 +201,7 @@ fn a_program_whose_stores_or_registry_end_says_so_and_leaves_no_process() {
     for (lesson, processes, role) in [(DEPTH, 4, "store"), (DISCOVERY, 5, "registry")] {
         let mut program = Program::start(lesson);
         let processes = program.processes(processes);
-        let is_it = |pid: &&u32| arguments_of(**pid).get(2).is_some_and(|argument| argument == role);
-        signal("KILL", *processes.iter().find(is_it).unwrap());
+        signal("KILL", program.process_with(role));
         let (_, said) = program.output();
         assert!(said.contains(&format!("the process {role}")) && said.contains("failed"), "{said}");
         assert_eq!(program.child.wait().unwrap().code(), Some(1));
@@ -259,7 +254,9 @@ spec:
   {rules}
 "
         );
-        fs::write(self.path("policy.yaml"), text).unwrap();
+        // At once, for those who look at it meanwhile.
+        fs::write(self.path("next.yaml"), text).unwrap();
+        fs::rename(self.path("next.yaml"), self.path("policy.yaml")).unwrap();
     }
 
     fn lab(&self, options: &[&str]) -> Program {
@@ -293,6 +290,18 @@ impl Program {
             found.len() == number
         });
         found
+    }
+
+    /// The process that it has started with this argument, once there is one.
+    fn process_with(&self, argument: &str) -> u32 {
+        let mut found = None;
+        until(|| {
+            assert!(lives(self.child.id()), "it has ended");
+            let is_it = |pid: &u32| arguments_of(*pid).iter().any(|known| known == argument);
+            found = children_of(self.child.id()).into_iter().find(is_it);
+            found.is_some()
+        });
+        found.unwrap()
     }
 
     /// The next line on standard error with this in it.
@@ -331,6 +340,12 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A fault that comes again, so that what has passed unseen on a busy machine is seen the next time.
+fn stuck_every_twenty_turns() -> String {
+    let stuck: Vec<_> = (1..500).map(|n| format!("{{replica: 1, at: {}, stuck: {{}}}}", 20 * n)).collect();
+    format!("faults: [{}]", stuck.join(", "))
 }
 
 /// Waits as long as it takes.

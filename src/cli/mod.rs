@@ -15,7 +15,7 @@ use crate::cluster::{Clients, Scope};
 use crate::controller::lease::Terms;
 use crate::controller::telemetry::{self, LogFormat};
 use crate::controller::{self, Settings, release};
-use crate::runtime::{Clock, stop_on_signal, timestamp};
+use crate::runtime::{Clock, stop_on_signal, stop_on_signals, timestamp};
 use crate::tools::{LabArgs, SimulateArgs, SweepArgs};
 use crate::{fake_app, lesson, scenario};
 
@@ -186,7 +186,7 @@ fn run_release(args: ReleaseArgs) -> anyhow::Result<()> {
 
 fn run_lesson(command: lesson::Command) -> anyhow::Result<()> {
     let plan = command.plan().map_err(|error| BadInput(error.to_string()))?;
-    Runtime::new()?.block_on(async { Ok(plan.run(&stop_on_signal()?).await?) })
+    Runtime::new()?.block_on(async { Ok(plan.run(&stop_on_signals()?).await?) })
 }
 
 fn simulate(args: SimulateArgs) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use axum::extract::{ConnectInfo, Query, State};
 use axum::routing::{get, post};
@@ -11,6 +12,7 @@ use axum::{Json, Router};
 use hyper::Method;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
+use tokio::time::timeout;
 
 use super::http;
 use crate::engine::Span;
@@ -64,9 +66,9 @@ impl Directory {
     /// Who is there, in the order of their first registration.
     ///
     /// # Errors
-    /// If the registry cannot be asked.
-    pub async fn list(&self) -> io::Result<Vec<Entry>> {
-        let (_, body) = http::ask(Method::GET, &self.0, "/list").await?;
+    /// If the registry cannot be asked, or does not answer within `patience`.
+    pub async fn list(&self, patience: Duration) -> io::Result<Vec<Entry>> {
+        let (_, body) = timeout(patience, http::ask(Method::GET, &self.0, "/list")).await??;
         Ok(serde_json::from_slice(&body)?)
     }
 }

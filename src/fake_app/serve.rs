@@ -84,16 +84,22 @@ impl App {
 
     /// The stores as they have to be known for an endpoint's answer.
     async fn stores(&self, endpoint: Endpoint) -> Stores {
-        let Some(shared) = &self.stores else { return self.script.stores(clock::now()) };
         let mut stores = Stores::UP;
         for store in Store::ALL {
             // Only an endpoint that would answer otherwise without the store looks at it.
             let matters = !endpoint.says_yes(Condition::HEALTHY, Stores::without(store));
-            if matters && !shared.is_up(store).await {
+            if matters && !self.is_up(store).await {
                 stores = stores | Stores::without(store);
             }
         }
         stores
+    }
+
+    async fn is_up(&self, store: Store) -> bool {
+        match &self.stores {
+            Some(shared) => shared.is_up(store).await,
+            None => self.script.stores(clock::now()).up(store),
+        }
     }
 }
 
@@ -131,7 +137,7 @@ async fn write(State(app): State<Arc<App>>, Query(write): Query<Write>) -> Respo
         && (condition.is(TrueState::HalfDown)
             || match &app.stores {
                 Some(stores) => stores.write(write).await,
-                None => app.script.stores(clock::now()).up(Store::State),
+                None => app.is_up(Store::State).await,
             });
     answer(&app, condition, done)
 }
@@ -139,10 +145,7 @@ async fn write(State(app): State<Arc<App>>, Query(write): Query<Write>) -> Respo
 /// A batch job needs the billing store, and any process that answers.
 async fn batch(State(app): State<Arc<App>>) -> Response {
     let condition = awake(&app).await;
-    let done = match &app.stores {
-        Some(stores) => stores.is_up(Store::Billing).await,
-        None => app.script.stores(clock::now()).up(Store::Billing),
-    };
+    let done = app.is_up(Store::Billing).await;
     answer(&app, condition, done)
 }
 

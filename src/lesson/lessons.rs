@@ -1,9 +1,9 @@
 //! Which lesson.
 
 use clap::Subcommand;
-use tokio_util::sync::CancellationToken;
 
 use super::{LessonError, NoPlan, depth, discovery, propagation, replicas};
+use crate::runtime::Stop;
 
 /// Which lesson.
 #[derive(Debug, Subcommand)]
@@ -45,12 +45,12 @@ impl Command {
 
 impl Plan {
     /// Does it, and prints the table on standard output; of a lesson that fails or is told to stop, what was measured
-    /// before. Told to stop, it cleans up first.
-    pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
+    /// before. Told to stop, it cleans up first; told again, it says what is left.
+    pub async fn run(self, stop: &Stop) -> Result<(), LessonError> {
         match self {
             Self::Replicas(plan) => plan.run(stop).await,
             Self::Depth(plan) => plan.run(stop).await,
-            Self::Discovery(plan) => plan.run(stop).await,
+            Self::Discovery(plan) => plan.run(&stop.once).await,
             Self::Propagation(plan) => plan.run(stop).await,
         }
     }

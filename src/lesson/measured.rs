@@ -1,5 +1,7 @@
 //! What was measured of a lesson's settings, all of them at the same time.
 
+use std::num::NonZeroU32;
+
 use futures::future::join_all;
 use tokio_util::sync::CancellationToken;
 
@@ -11,6 +13,22 @@ pub struct Measured<Row> {
     pub rows: Vec<Row>,
     /// The first thing that went wrong, if anything did.
     pub done: Result<(), LessonError>,
+}
+
+/// Runs so often, or until a run goes wrong or somebody wants it to stop: the runs before that, and what went wrong.
+pub async fn repeated<Run>(
+    times: NonZeroU32,
+    stop: &CancellationToken,
+    mut run: impl AsyncFnMut() -> Result<Run, LessonError>,
+) -> (Vec<Run>, Result<(), LessonError>) {
+    let mut runs = Vec::new();
+    while runs.len() < times.get() as usize && !stop.is_cancelled() {
+        match run().await {
+            Ok(run) => runs.push(run),
+            Err(error) => return (runs, Err(error)),
+        }
+    }
+    (runs, Ok(()))
 }
 
 impl<Row> Measured<Row> {
@@ -48,6 +66,13 @@ impl<Row> Measured<Row> {
         self
     }
 
+    /// The same, after what came of it before.
+    #[must_use]
+    pub fn after(mut self, done: Result<(), LessonError>) -> Self {
+        self.done = done.and(self.done);
+        self
+    }
+
     /// Shows what there is, and then says what went wrong.
     ///
     /// # Errors
@@ -66,5 +91,45 @@ impl<Row> From<Result<Option<Row>, LessonError>> for Measured<Row> {
             Ok(row) => Self { rows: row.into_iter().collect(), done: Ok(()) },
             Err(error) => Self::nothing(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FIVE: NonZeroU32 = NonZeroU32::new(5).unwrap();
+
+    #[tokio::test]
+    async fn a_run_that_goes_wrong_costs_nothing_that_was_finished_before() {
+        let mut run = 0;
+        let (runs, done) = repeated(FIVE, &CancellationToken::new(), async || {
+            run += 1;
+            if run < 4 { Ok(run) } else { Err(LessonError::Program(std::io::ErrorKind::NotFound.into())) }
+        })
+        .await;
+        assert_eq!((runs, done.is_err()), (vec![1, 2, 3], true));
+    }
+
+    #[tokio::test]
+    async fn who_wants_it_to_stop_waits_for_no_further_run() {
+        let stop = CancellationToken::new();
+        let run = async || {
+            stop.cancel();
+            Ok(())
+        };
+        let (runs, done) = repeated(FIVE, &stop, run).await;
+        assert_eq!((runs.len(), done.is_ok()), (1, true));
+    }
+
+    #[test]
+    fn what_was_finished_is_shown_before_what_went_wrong_is_told() {
+        let measured = Measured { rows: vec![1], done: Ok(()) }.after(Err(LessonError::Interrupted));
+        let mut shown = Vec::new();
+        let done = measured.show(|rows| {
+            shown.extend_from_slice(rows);
+            Ok(())
+        });
+        assert_eq!((shown, done.is_err()), (vec![1], true));
     }
 }

@@ -83,7 +83,7 @@ impl Trial {
         match local::run(&self.experiment, &machine.program, edits, &mut watchers, machine.stop).await {
             Ok(run) => {
                 let (progress, recording) = watchers;
-                run.remark().iter().for_each(|remark| progress.note(remark));
+                run.remark.iter().for_each(|remark| progress.note(remark));
                 let recording = recording.with_losses_of(&run);
                 Ok((run, recording))
             }

@@ -42,10 +42,4 @@ pub enum LocalError {
     /// The load was not sent.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// Some requests were not sent.
-    #[error("{unsent} requests were not sent, so the figures mean nothing: is the machine overloaded?")]
-    Unsent {
-        /// How many.
-        unsent: u64,
-    },
 }

@@ -1,7 +1,6 @@
 //! One run: everybody is there before t = 0, then the turns pass.
 
 use std::io;
-use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt, stream};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
@@ -35,8 +34,8 @@ pub struct Run {
     pub edits: u32,
     /// What became of the requests.
     pub log: Log,
-    /// The most that a request was sent after it was due.
-    pub late: Duration,
+    /// That the figures are off since the machine was busy, if it was.
+    pub remark: Option<String>,
 }
 
 /// What is only counted.
@@ -62,14 +61,6 @@ pub struct Restart {
 }
 
 impl Run {
-    /// That the figures are off since the machine was busy, if it was.
-    pub fn remark(&self) -> Option<String> {
-        let late = self.late.as_millis();
-        (self.late > LATE).then(|| {
-            format!("requests were sent up to {late} ms late, so the figures are off: a lower --speed asks less of a busy machine")
-        })
-    }
-
     /// What became of the requests of all turns that passed.
     pub fn traffic(&self) -> Traffic {
         let mut traffic = Traffic::default();
@@ -85,8 +76,6 @@ impl Run {
     }
 }
 
-/// What a request may be late without being worth a word.
-const LATE: Duration = Duration::from_millis(30);
 /// From the moment that everybody is there to t = 0. A busy machine takes its time to tell everybody.
 const LEAD: Span = Span::from_millis(500);
 /// Processes that are started at once.
@@ -99,7 +88,7 @@ const STARTED_AT_ONCE: usize = 8;
 /// since the one before.
 ///
 /// # Errors
-/// If a process cannot be started, or fails, or not every request could be sent.
+/// If a process cannot be started, or fails, or the load cannot be sent.
 pub async fn run(
     experiment: &Experiment,
     program: &Program,

@@ -4,4 +4,4 @@ mod clock;
 mod stop;
 
 pub use clock::{Clock, time, timestamp};
-pub use stop::stop_on_signal;
+pub use stop::{Stop, stop_on_signal, stop_on_signals};

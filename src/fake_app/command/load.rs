@@ -53,6 +53,9 @@ pub struct LoadArgs {
     /// Requests a turn, by kind, instead of plain ones at a rate, such as read=8,write=2,batch=1.
     #[arg(long, value_name = "KIND=NUMBER,...", conflicts_with = "rate", value_parser = per_turn)]
     requests: Option<PerKind<u32>>,
+    /// The first turn with requests, counted from 0.
+    #[arg(long, value_name = "TURN", default_value_t = 0, requires = "requests")]
+    requests_from: u32,
     /// Who gets the first request of a turn.
     #[arg(long, value_enum, default_value_t)]
     rotation: RotationArg,
@@ -138,7 +141,7 @@ impl LoadArgs {
                 turn: self.turn,
                 turns: self.turns,
                 requests: match self.requests {
-                    Some(kinds) => Requests::PerTurn { kinds, from: 0 },
+                    Some(kinds) => Requests::PerTurn { kinds, from: self.requests_from },
                     None => Requests::Rate(self.rate),
                 },
                 speed: self.speed,

@@ -1,6 +1,7 @@
 //! Who gets a request.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::watch;
 
@@ -36,6 +37,8 @@ enum Way {
     /// Whom the registry lists, as the fleet has them, if it does: those in the pool, wherever they are now.
     Registry {
         directory: Directory,
+        /// How long an answer may take. Whoever gets none goes by the list before, if there is one.
+        patience: Duration,
         list: Mutex<Resolver<Member>>,
         clock: Clock,
         fleet: watch::Receiver<Fleet>,
@@ -43,8 +46,8 @@ enum Way {
 }
 
 impl Finder {
-    /// Finds members of a fleet, or whom the route says instead.
-    pub fn new(route: Route, rotation: Rotation, fleet: watch::Receiver<Fleet>) -> Self {
+    /// Finds members of a fleet, or whom the route says instead, within the timeout of a request.
+    pub fn new(route: Route, rotation: Rotation, timeout: Duration, fleet: watch::Receiver<Fleet>) -> Self {
         let route = match route {
             Route::Address(address) => Way::Address(address),
             Route::Endpoints => Way::Pool(fleet),
@@ -55,7 +58,7 @@ impl Finder {
             Route::Registry { address, cache } => {
                 let resolve = cache.map_or(Resolve::Registry, Resolve::Cached);
                 let list = Mutex::new(Resolver::new(resolve, Vec::new()));
-                Way::Registry { directory: Directory(address), list, clock: Clock::start(), fleet }
+                Way::Registry { directory: Directory(address), patience: timeout, list, clock: Clock::start(), fleet }
             }
         };
         Self { route, rotation, counter: Mutex::default() }
@@ -70,9 +73,9 @@ impl Finder {
                 let (known, fleet) = (first.pick(place)?, fleet.borrow());
                 Some(Target::from(fleet.member(&known.pod).unwrap_or(known)))
             }),
-            Way::Registry { directory, list, clock, fleet } => {
+            Way::Registry { directory, patience, list, clock, fleet } => {
                 if locked(list).is_due(clock.now())
-                    && let Ok(entries) = directory.list().await
+                    && let Ok(entries) = directory.list(*patience).await
                 {
                     let member =
                         |entry: Entry| Member { pod: entry.name, address: entry.address.to_string(), ready: true };
@@ -115,4 +118,41 @@ impl From<&Member> for Target {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use hyper::Method;
+    use tokio::net::TcpListener;
+    use tokio::time::Instant;
+
+    use super::*;
+    use crate::fake_app::http;
+
+    /// Whom a request goes to by a registry that accepts connections and answers nothing, after it once listed `before`.
+    async fn found_after(before: Vec<Member>) -> Option<Target> {
+        let registry = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = registry.local_addr().unwrap().to_string();
+        let way = Way::Registry {
+            directory: Directory(address.clone()),
+            patience: Duration::from_millis(50),
+            list: Mutex::new(Resolver::new(Resolve::Registry, before)),
+            clock: Clock::start(),
+            fleet: watch::channel(Fleet::default()).1,
+        };
+        let finder = Finder { route: way, rotation: Rotation::EachTurn, counter: Mutex::default() };
+        let due = Due { turn: 0, n: 0, kind: RequestKind::Plain, at: Instant::now() };
+        tokio::select! {
+            biased;
+            found = finder.find(&due) => found,
+            _ = http::ask(Method::GET, &address, "/list") => panic!("it waits for as long as those who have no timeout"),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_registry_that_does_not_answer_in_time_leaves_the_list_before_in_force() {
+        let known = Member { pod: "r0".to_owned(), address: "127.0.0.1:1".to_owned(), ready: true };
+        assert_eq!(found_after(vec![known]).await.unwrap().pod.as_deref(), Some("r0"));
+        assert!(found_after(Vec::new()).await.is_none());
+    }
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::plan::ms;
 use crate::fake_app::Write;
 use crate::scenario::{RequestKind, TrueState};
 
@@ -97,7 +99,7 @@ pub struct Summary {
     pub start: Timestamp,
     /// Requests sent.
     pub requests: u64,
-    /// Requests that were due before the load was there, or after it was told to end.
+    /// Requests that would have been due after the load was told to end.
     pub unsent: u64,
     /// The most that a request was sent after it was due, in milliseconds.
     pub latest_ms: f64,
@@ -114,6 +116,16 @@ pub struct Summary {
     pub lost_writes: Option<Vec<Write>>,
     /// Connections that outlived the ejection of their pod.
     pub outlived: Outlived,
+}
+
+impl Summary {
+    /// That the figures are off since requests were sent late, if one was later than that.
+    pub fn remark(&self, tolerable: Duration) -> Option<String> {
+        let late = self.latest_ms;
+        (late > ms(tolerable)).then(|| {
+            format!("requests were sent up to {late:.0} ms late, so the figures are off: a lower --speed asks less of a busy machine")
+        })
+    }
 }
 
 /// Connections that outlived the ejection of their pod, until they ended, the pod was admitted again, or the load

@@ -49,8 +49,6 @@ pub(super) struct Timetable {
     start: Timestamp,
     /// The same instant on the clock that nobody sets.
     origin: Instant,
-    /// What is due before is too late.
-    joined: Instant,
 }
 
 /// A request that is due.
@@ -69,15 +67,15 @@ pub(super) struct Due {
 impl Plan {
     /// Fixes the beginning.
     pub(super) fn timetable(self) -> Timetable {
-        let (wall, joined) = (clock::now(), Instant::now());
+        let (wall, now) = (clock::now(), Instant::now());
         let start = self.start.unwrap_or(wall);
         let ahead = start.duration_since(wall);
         let origin = if ahead.is_negative() {
-            joined.checked_sub(ahead.unsigned_abs())
+            now.checked_sub(ahead.unsigned_abs())
         } else {
-            joined.checked_add(ahead.unsigned_abs())
+            now.checked_add(ahead.unsigned_abs())
         };
-        Timetable { plan: self, start, origin: origin.unwrap_or(joined), joined }
+        Timetable { plan: self, start, origin: origin.unwrap_or(now) }
     }
 }
 
@@ -121,11 +119,6 @@ impl Timetable {
             let into = Span::from_nanos(u64::try_from(into).unwrap_or(u64::MAX));
             Due { turn, n, kind, at: self.instant(begin + into) }
         })
-    }
-
-    /// Whether a request was due before the load was there.
-    pub fn is_too_late_for(&self, due: &Due) -> bool {
-        due.at < self.joined
     }
 
     /// The middles of the turns, of every turn if turns are not too short for that.
@@ -210,14 +203,5 @@ mod tests {
         let turns = |speed| timetable(10, 10, 1, speed).middles().map(|(turn, _)| turn).collect::<Vec<_>>();
         assert_eq!(turns("1"), [0, 2, 4, 6, 8]);
         assert_eq!(turns("4"), [0, 8]);
-    }
-
-    #[test]
-    fn what_was_due_before_the_load_was_there_is_too_late() {
-        let started =
-            Plan { start: Some(clock::now() - Duration::from_secs(60)), ..timetable(1_000, 120, 1, "1").plan };
-        let table = started.timetable();
-        let late: Vec<_> = table.requests().filter(|due| table.is_too_late_for(due)).map(|due| due.turn).collect();
-        assert_eq!(late, (0..=60).collect::<Vec<_>>());
     }
 }

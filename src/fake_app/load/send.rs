@@ -44,7 +44,7 @@ impl Sending {
         Self {
             client: Client::new(load.connections, load.timeout),
             asker: Client::new(Connections::OnePerRequest, load.timeout),
-            finder: Arc::new(Finder::new(load.route, load.rotation, fleet.clone())),
+            finder: Arc::new(Finder::new(load.route, load.rotation, load.timeout, fleet.clone())),
             stores: load.stores.map(Shared),
             timetable: load.plan.timetable(),
             fleet,
@@ -54,7 +54,8 @@ impl Sending {
         }
     }
 
-    /// Sends what is due until nothing is left or it is told to stop, and waits for the last answers.
+    /// Sends what is due until nothing is left or it is told to stop, and waits for the last answers. What should have
+    /// been sent before is sent at once, in its order.
     ///
     /// # Errors
     /// If the stores cannot be asked what they hold.
@@ -63,8 +64,7 @@ impl Sending {
         tasks.spawn(self.clone().look_every_turn(tasks.clone()));
         let following = tokio::spawn(follow(self.client.clone(), self.fleet.clone()));
         let mut unsent = self.timetable.requests().count() as u64;
-        let due = self.timetable.requests().skip_while(|due| self.timetable.is_too_late_for(due));
-        for due in due {
+        for due in self.timetable.requests() {
             tokio::select! {
                 () = tokio::time::sleep_until(due.at) => {}
                 () = self.stop.cancelled() => break,
@@ -170,40 +170,59 @@ async fn follow(client: Client, mut fleet: watch::Receiver<Fleet>) {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::jiff::Timestamp;
+
     use super::*;
     use crate::engine::Span;
+    use crate::fake_app::clock;
     use crate::fake_app::load::{Plan, Requests, Route};
     use crate::scenario::{Rotation, Speed};
 
-    #[tokio::test]
-    async fn nobody_holds_the_lines_of_a_load_that_is_over() {
-        let plan = Plan {
-            start: None,
-            turn: Span::from_millis(1),
-            turns: 1,
-            requests: Requests::Rate(std::num::NonZeroU32::MIN),
-            speed: Speed::REAL,
-        };
-        let route = Route::Endpoints;
-        let load = Load {
-            plan,
-            route,
+    /// A request each second to an empty pool, that often.
+    fn load(start: Option<Timestamp>, turns: u32) -> Load {
+        Load {
+            plan: Plan {
+                start,
+                turn: Span::from_secs(1),
+                turns,
+                requests: Requests::Rate(std::num::NonZeroU32::MIN),
+                speed: Speed::REAL,
+            },
+            route: Route::Endpoints,
             rotation: Rotation::EachTurn,
             connections: Connections::KeptOpen,
             timeout: Span::from_secs(1).into(),
             stores: None,
+        }
+    }
+
+    fn requests(written: &mpsc::Receiver<Line>) -> Vec<RequestLine> {
+        let request = |line| match line {
+            Line::Request(line) => Some(line),
+            Line::Truth(_) | Line::Summary(_) => None,
         };
+        written.try_iter().filter_map(request).collect()
+    }
+
+    #[tokio::test]
+    async fn nobody_holds_the_lines_of_a_load_that_is_over() {
         let (_pool_goes_on_changing, fleet) = watch::channel(Fleet::default());
         let (lines, written) = mpsc::channel();
-        let end = Sending::new(load, fleet, lines, &CancellationToken::new()).send_all().await.unwrap();
-        let outcomes: Vec<_> = written
-            .try_iter()
-            .filter_map(|line| match line {
-                Line::Request(line) => Some(line.outcome),
-                Line::Truth(_) | Line::Summary(_) => None,
-            })
-            .collect();
+        let end = Sending::new(load(None, 1), fleet, lines, &CancellationToken::new()).send_all().await.unwrap();
+        let outcomes: Vec<_> = requests(&written).iter().map(|request| request.outcome).collect();
         assert_eq!((outcomes, end.unsent), (vec![Outcome::EmptyPool], 0));
         assert_eq!(written.try_recv(), Err(mpsc::TryRecvError::Disconnected));
+    }
+
+    #[tokio::test]
+    async fn what_was_due_before_the_load_was_there_is_sent_late_in_its_order() {
+        let an_hour_ago = clock::now() - Duration::from_secs(3_600);
+        let (lines, written) = mpsc::channel();
+        let load = load(Some(an_hour_ago), 60);
+        let fleet = watch::channel(Fleet::default()).1;
+        let end = Sending::new(load, fleet, lines, &CancellationToken::new()).send_all().await.unwrap();
+        let turns: Vec<_> = requests(&written).iter().map(|request| request.turn).collect();
+        assert_eq!((turns, end.unsent), ((0..60).collect(), 0));
+        assert!(end.late >= Duration::from_secs(3_600 - 60), "{:?}", end.late);
     }
 }

@@ -51,7 +51,7 @@ pub enum ClusterError {
         lead: std::time::Duration,
     },
     /// The load did not send all requests.
-    #[error("{unsent} requests were not sent, so the figures mean nothing: is the machine overloaded?")]
+    #[error("{unsent} requests were not sent, so the figures mean nothing: somebody told the load to end")]
     Unsent {
         /// How many.
         unsent: u64,

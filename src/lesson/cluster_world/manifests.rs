@@ -157,6 +157,7 @@ impl Manifests<'_> {
             ("turns", scenario.turns().to_string()),
             ("turn", scenario.turn().to_string()),
             ("requests", requests.join(",")),
+            ("requests-from", (scenario.requests_from() - scenario.first_turn()).to_string()),
             ("rotation", rotation(scenario.rotation()).to_owned()),
         ];
         match route {
@@ -332,6 +333,7 @@ mod tests {
                 "--turns=180",
                 "--turn=1s",
                 "--requests=plain=50,read=0,write=0,batch=0",
+                "--requests-from=0",
                 "--rotation=each-turn",
                 "--speed=2"
             ]
@@ -341,13 +343,14 @@ mod tests {
     #[test]
     fn requests_to_the_service_go_to_its_address_and_no_kind_is_forgotten() {
         let mut experiment = experiment(Probes::Own, "1");
-        let text = include_str!("../../../lessons/depth/scenario.yaml");
-        experiment.setting.scenario = ScenarioFile::parse("scenario.yaml", text).unwrap();
+        let text = include_str!("../../../lessons/depth/scenario.yaml").replace("turns:", "requestsFrom: 7\nturns:");
+        experiment.setting.scenario = ScenarioFile::parse("scenario.yaml", &text).unwrap();
         experiment.setting.route = Route::Address;
         let args = manifests(&experiment).load().unwrap().spec.unwrap().containers.remove(0).args.unwrap();
         for option in [
             "--turn=2s",
             "--requests=plain=0,read=8,write=2,batch=1",
+            "--requests-from=6",
             "--rotation=continuous",
             "--url=http://$(FAKE_SERVICE_HOST)",
             "--stores=$(STORES_SERVICE_HOST):$(STORES_SERVICE_PORT)",

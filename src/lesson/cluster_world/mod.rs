@@ -17,7 +17,6 @@ mod trial;
 
 use indicatif::MultiProgress;
 use kube::Client;
-use tokio_util::sync::CancellationToken;
 
 pub use chronicle::{Seen, Station};
 pub use error::ClusterError;
@@ -30,6 +29,7 @@ use super::progress::Progress;
 use crate::cluster::Clients;
 use crate::fake_app::load::{RequestLine, Summary, TruthLine};
 use crate::report::Restart;
+use crate::runtime::Stop;
 
 /// How long, in seconds, everybody may take to be there for t = 0: if they are too late, they get another try.
 const LEADS: [u64; 3] = [25, 45, 90];
@@ -58,7 +58,7 @@ pub fn replica(pod: &str) -> Option<usize> {
 pub struct Cluster<'a> {
     client: Client,
     bars: MultiProgress,
-    stop: &'a CancellationToken,
+    stop: &'a Stop,
 }
 
 impl<'a> Cluster<'a> {
@@ -66,7 +66,7 @@ impl<'a> Cluster<'a> {
     ///
     /// # Errors
     /// If there is none, or no lesson can be run there under those probes.
-    pub async fn reach(probes: Probes, stop: &'a CancellationToken) -> Result<Self, ClusterError> {
+    pub async fn reach(probes: Probes, stop: &'a Stop) -> Result<Self, ClusterError> {
         let reaching = async {
             let client = Clients::infer().await?.reader;
             client.apiserver_version().await.map_err(ClusterError::refused("ask the API server for its version"))?;
@@ -76,14 +76,17 @@ impl<'a> Cluster<'a> {
             }
             Ok(Self { client, bars: MultiProgress::new(), stop })
         };
-        stop.run_until_cancelled(reaching).await.unwrap_or(Err(ClusterError::Interrupted))
+        stop.once.run_until_cancelled(reaching).await.unwrap_or(Err(ClusterError::Interrupted))
     }
 
-    /// Runs an experiment once, with a bar. Told to stop, it cleans up first.
+    /// Runs an experiment once, with a bar. Told to stop, it cleans up first; told again, it says what is left.
     pub async fn run(&self, experiment: &Experiment) -> Result<Observation, LessonError> {
         let setting = &experiment.setting;
         let progress = Progress::new(&self.bars, setting.title, &setting.scenario);
         let observed = self.measure(experiment, &progress).await;
+        let turn = experiment.speed.shorten(setting.scenario.turn());
+        let remark = observed.iter().find_map(|seen| seen.summary.remark(turn.into()));
+        remark.iter().for_each(|remark| progress.note(remark));
         observed.map_err(|error| LessonError::Run { setting: setting.title.to_owned(), error: Box::new(error) })
     }
 
@@ -91,17 +94,15 @@ impl<'a> Cluster<'a> {
         let mut leads = LEADS.into_iter().peekable();
         loop {
             let lead = leads.next().unwrap_or_default();
-            if self.stop.is_cancelled() {
+            if self.stop.once.is_cancelled() {
                 return Err(ClusterError::Interrupted);
             }
             let stage = Stage::open(&self.client, experiment).await?;
-            let run = self.stop.run_until_cancelled(trial::run(&stage, experiment, lead, progress)).await;
+            let run = self.stop.once.run_until_cancelled(trial::run(&stage, experiment, lead, progress)).await;
             progress.phase(format!("cleaning up {}", stage.namespace()));
-            let closed = stage.close().await;
+            let closed = stage.close(&self.stop.again).await;
             match (run.unwrap_or(Err(ClusterError::Interrupted)), closed) {
-                (Err(again @ (ClusterError::Late { .. } | ClusterError::Unsent { .. })), Ok(()))
-                    if leads.peek().is_some() =>
-                {
+                (Err(again @ ClusterError::Late { .. }), Ok(())) if leads.peek().is_some() => {
                     progress.note(&format!("{again}; once more"));
                 }
                 (Err(error), Err(left)) => {

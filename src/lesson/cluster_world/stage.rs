@@ -12,6 +12,7 @@ use kube::{Api, Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 
 use super::{ClusterError, Experiment, manifests};
 
@@ -59,13 +60,40 @@ impl<'a> Stage<'a> {
         created.map(|_| ()).map_err(|error| ClusterError::refused(what())(error))
     }
 
-    /// Deletes it, and waits until it is gone.
-    pub async fn close(self) -> Result<(), ClusterError> {
+    /// Deletes it, and waits until it is gone, or until nobody wants to wait any more.
+    pub async fn close(self, hurry: &CancellationToken) -> Result<(), ClusterError> {
         let namespaces = Api::<Namespace>::all(self.client.clone());
         let how = DeleteParams::default();
-        match timeout(GONE_WITHIN, delete_and_finalize(namespaces, &self.namespace, &how)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) | Err(_) => Err(ClusterError::NotGone { namespace: self.namespace }),
+        let deleting = timeout(GONE_WITHIN, delete_and_finalize(namespaces, &self.namespace, &how));
+        match hurry.run_until_cancelled(deleting).await {
+            Some(Ok(Ok(()))) => Ok(()),
+            Some(Ok(Err(_)) | Err(_)) | None => Err(ClusterError::NotGone { namespace: self.namespace }),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::Config;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn who_does_not_want_to_wait_is_told_what_is_left_and_how_to_remove_it() {
+        let api_server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}", api_server.local_addr().unwrap());
+        let client = Client::try_from(Config::new(address.parse().unwrap())).unwrap();
+        let stage = Stage { client: &client, namespace: "lesson-x".to_owned() };
+        let hurry = CancellationToken::new();
+        let asked = async {
+            // Nobody answers.
+            let asking = api_server.accept().await;
+            hurry.cancel();
+            asking
+        };
+        let (closed, _asking) = tokio::join!(stage.close(&hurry), asked);
+        let left = "the namespace lesson-x is not gone: kubectl delete namespace lesson-x";
+        assert_eq!(closed.unwrap_err().to_string(), left);
     }
 }

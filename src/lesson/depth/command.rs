@@ -1,7 +1,6 @@
 //! The command line of the lesson.
 
 use clap::ValueEnum;
-use tokio_util::sync::CancellationToken;
 
 use super::content::{self, Content};
 use super::{pods, processes, tables};
@@ -10,6 +9,7 @@ use crate::lesson::cluster_world::Options;
 use crate::lesson::worlds::{World, everywhere};
 use crate::lesson::{LessonError, NoPlan};
 use crate::report::{Delivery, Report, beside_the_model};
+use crate::runtime::Stop;
 use crate::scenario::{Scenario, Speed};
 
 /// What a page about the lesson is called.
@@ -100,14 +100,14 @@ impl Args {
 
 impl Plan {
     /// Does it, and prints the table; told to stop, of what was measured until then.
-    pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
+    pub async fn run(self, stop: &Stop) -> Result<(), LessonError> {
         let deliver = |report: Report| Ok(self.delivery.deliver(&report.with_title(TITLE))?);
         let measured = match self.task {
             Task::InModel(table, scenario, contents) => return deliver(table.report(&scenario, &contents)?),
-            Task::OnProcesses(trials) => trials.measure(stop).await,
+            Task::OnProcesses(trials) => trials.measure(&stop.once).await,
             Task::OnPods(trials) => trials.measure(stop).await?,
             Task::Everywhere(local, cluster) => {
-                everywhere(local.measure(stop).await, cluster.measure(stop), stop).await
+                everywhere(local.measure(&stop.once).await, cluster.measure(stop), &stop.once).await
             }
         };
         measured.show(|rows| deliver(beside_the_model(tables::COLUMNS, rows)?))

@@ -1,7 +1,5 @@
 //! The lesson on a cluster: the shared stores are a pod of their own, so that silent losses are counted by what it holds.
 
-use tokio_util::sync::CancellationToken;
-
 use super::content::{self, Content};
 use super::tables;
 use crate::fake_app::load::{Outcome, RequestLine, TruthLine};
@@ -10,6 +8,7 @@ use crate::lesson::measured::Measured;
 use crate::lesson::{LessonError, NoPlan};
 use crate::model::Traffic;
 use crate::report::Compared;
+use crate::runtime::Stop;
 use crate::scenario::{RequestKind, Scenario, Speed, TrueState};
 
 /// Depths, as they are to be measured.
@@ -43,7 +42,7 @@ impl Trials {
     ///
     /// # Errors
     /// If there is no cluster for it.
-    pub async fn measure(&self, stop: &CancellationToken) -> Result<Measured<Compared<6>>, ClusterError> {
+    pub async fn measure(&self, stop: &Stop) -> Result<Measured<Compared<6>>, ClusterError> {
         let cluster = Cluster::reach(self.options.probes(), stop).await?;
         let rows = self.experiments.iter().map(|(content, experiment)| measure(*content, experiment, &cluster));
         Ok(Measured::of(rows).await)

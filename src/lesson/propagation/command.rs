@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use tokio_util::sync::CancellationToken;
 
 use super::{inputs, pods, tables};
 use crate::lesson::cluster_world::{Experiment, Options};
 use crate::lesson::{LessonError, NoPlan};
 use crate::model::propagation::Check;
 use crate::report::{Delivery, Report};
+use crate::runtime::Stop;
 
 /// How the lesson "propagation" is run.
 #[derive(Debug, clap::Args)]
@@ -87,7 +87,7 @@ impl Args {
 
 impl Plan {
     /// Does it, and prints the table. Told to stop on a cluster, it cleans up first.
-    pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
+    pub async fn run(self, stop: &Stop) -> Result<(), LessonError> {
         let report = match self.task {
             Task::Table(table, check) => table.report(check)?,
             Task::OnCluster(experiment) => pods::measure(&experiment, stop).await?,

@@ -1,8 +1,6 @@
 //! What lies between a fault and the traffic on a cluster, measured: our controller closes the gate, the kubelet writes
 //! `Ready`, the EndpointSlice follows, and then whatever forwards the Service's traffic on each node.
 
-use tokio_util::sync::CancellationToken;
-
 use super::inputs;
 use crate::api::ProbePolicy;
 use crate::engine::{Phase, Span, Time};
@@ -14,6 +12,7 @@ use crate::lesson::{LessonError, NoPlan};
 use crate::model::propagation::Move;
 use crate::model::{self, Moment, Observer, Standing, Turn};
 use crate::report::{Cell, Report, of_cells};
+use crate::runtime::Stop;
 use crate::scenario::{Opening, Scenario, Speed};
 
 /// Which run it is, in messages and in the name of its namespace.
@@ -33,7 +32,7 @@ pub fn experiment(policy: &ProbePolicy, options: &Options) -> Result<Experiment,
 }
 
 /// Measures it: a table.
-pub async fn measure(experiment: &Experiment, stop: &CancellationToken) -> Result<Report, LessonError> {
+pub async fn measure(experiment: &Experiment, stop: &Stop) -> Result<Report, LessonError> {
     let seen = Cluster::reach(experiment.probes, stop).await?.run(experiment).await?;
     let scenario = &experiment.setting.scenario;
     table(scenario, &modelled(&experiment.setting)?, &measured(scenario, &seen))

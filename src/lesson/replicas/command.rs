@@ -3,7 +3,6 @@
 use std::num::NonZeroU32;
 
 use clap::ValueEnum;
-use tokio_util::sync::CancellationToken;
 
 use super::settings::{self, Setting};
 use super::tables::{self, TITLE};
@@ -12,6 +11,7 @@ use crate::lesson::cluster_world::Options;
 use crate::lesson::worlds::{World, everywhere};
 use crate::lesson::{LessonError, NoPlan};
 use crate::report::{COLUMNS, Delivery, Report, beside_the_model};
+use crate::runtime::Stop;
 use crate::scenario::{Scenario, Speed};
 
 /// How the lesson "replicas" is run.
@@ -67,15 +67,15 @@ enum Task {
 impl Plan {
     /// Does it, and prints the table on standard output; of a lesson that fails or is told to stop, what was measured
     /// before. Told to stop, it cleans up first.
-    pub async fn run(self, stop: &CancellationToken) -> Result<(), LessonError> {
+    pub async fn run(self, stop: &Stop) -> Result<(), LessonError> {
         let deliver = |report: Report| Ok(self.delivery.deliver(&report.with_title(TITLE))?);
         let measured = match self.task {
             Task::Settings(scenario, settings) => return deliver(tables::settings(&scenario, &settings)?),
             Task::Sweep(scenario) => return deliver(tables::sweep(&scenario)?),
-            Task::OnProcesses(trials) => trials.measure(stop).await,
+            Task::OnProcesses(trials) => trials.measure(&stop.once).await,
             Task::OnPods(trials) => trials.measure(stop).await?,
             Task::Everywhere(local, cluster) => {
-                everywhere(local.measure(stop).await, cluster.measure(stop), stop).await
+                everywhere(local.measure(&stop.once).await, cluster.measure(stop), &stop.once).await
             }
         };
         measured.show(|rows| deliver(beside_the_model(COLUMNS, rows)?))
@@ -129,7 +129,7 @@ impl Args {
         pods::Trials::new(settings, scenario, self.cluster.clone(), self.speed.unwrap_or(Speed::REAL), self.runs())
     }
 
-    fn runs(&self) -> u32 {
-        self.runs.map_or(1, NonZeroU32::get)
+    fn runs(&self) -> NonZeroU32 {
+        self.runs.unwrap_or(NonZeroU32::MIN)
     }
 }

@@ -1,13 +1,14 @@
 //! The lesson on pods of a cluster.
 
-use tokio_util::sync::CancellationToken;
+use std::num::NonZeroU32;
 
 use super::tables;
 use super::{Setting, settings};
-use crate::lesson::cluster_world::{self, Cluster, ClusterError, Experiment, Options, Route};
-use crate::lesson::measured::Measured;
+use crate::lesson::cluster_world::{self, Cluster, ClusterError, Experiment, Observation, Options, Route};
+use crate::lesson::measured::{Measured, repeated};
 use crate::lesson::{LessonError, NoPlan};
 use crate::report::{Compared, Figures, Traffic};
+use crate::runtime::Stop;
 use crate::scenario::{Scenario, Speed};
 
 /// Settings, as they are to be measured.
@@ -15,7 +16,7 @@ use crate::scenario::{Scenario, Speed};
 pub struct Trials {
     experiments: Vec<(Setting, Experiment)>,
     options: Options,
-    runs: u32,
+    runs: NonZeroU32,
 }
 
 impl Trials {
@@ -28,7 +29,7 @@ impl Trials {
         scenario: &Scenario,
         options: Options,
         speed: Speed,
-        runs: u32,
+        runs: NonZeroU32,
     ) -> Result<Self, NoPlan> {
         let experiment = |setting: &Setting| {
             let set = cluster_world::Setting {
@@ -48,35 +49,24 @@ impl Trials {
     ///
     /// # Errors
     /// If there is no cluster for it.
-    pub async fn measure(&self, stop: &CancellationToken) -> Result<Measured<Compared<8>>, ClusterError> {
+    pub async fn measure(&self, stop: &Stop) -> Result<Measured<Compared<8>>, ClusterError> {
         let cluster = Cluster::reach(self.options.probes(), stop).await?;
-        let rows = self.experiments.iter().map(|(setting, it)| measure(*setting, it, self.runs, &cluster));
-        Ok(Measured::of(rows).await)
+        let rows = self.experiments.iter().map(async |(setting, experiment)| {
+            let (runs, done) = repeated(self.runs, &stop.once, async || cluster.run(experiment).await).await;
+            Measured::from(compare(*setting, experiment, &runs)).after(done)
+        });
+        Ok(Measured::of(rows).await.unless_stopped(&stop.once))
     }
 }
 
-/// Compares the median of so many runs with the model; of those before one that went wrong.
-async fn measure(setting: Setting, experiment: &Experiment, runs: u32, cluster: &Cluster<'_>) -> Measured<Compared<8>> {
-    let (mut measured, mut done) = (Vec::new(), Ok(()));
-    for _ in 0..runs {
-        match cluster.run(experiment).await {
-            Ok(seen) => measured.push(Figures::new(&seen.restarts, Traffic::from(&seen.summary))),
-            Err(error) => {
-                done = Err(error);
-                break;
-            }
-        }
-    }
-    let Measured { rows, done: compared } = compare(setting, experiment, &measured).into();
-    Measured { rows, done: done.and(compared) }
-}
-
+/// Compares the median of some runs with the model.
 fn compare(
     setting: Setting,
     experiment: &Experiment,
-    measured: &[Figures],
+    runs: &[Observation],
 ) -> Result<Option<Compared<8>>, LessonError> {
-    let Some(median) = Figures::median(measured) else { return Ok(None) };
+    let figures: Vec<_> = runs.iter().map(|seen| Figures::new(&seen.restarts, Traffic::from(&seen.summary))).collect();
+    let Some(median) = Figures::median(&figures) else { return Ok(None) };
     let model = tables::modelled(&experiment.setting.scenario, &setting.policy()?.spec)?;
     Ok(Some(Compared::new(setting.title().to_owned(), model.columns(), "cluster", median.columns())))
 }

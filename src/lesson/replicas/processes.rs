@@ -1,21 +1,23 @@
 //! The lesson on processes of this machine.
 
+use std::num::NonZeroU32;
+
 use tokio_util::sync::CancellationToken;
 
 use super::tables;
 use super::{Setting, settings};
-use crate::lesson::measured::Measured;
+use crate::lesson::measured::{Measured, repeated};
 use crate::lesson::processes::{Machine, Trial};
 use crate::lesson::{LessonError, NoPlan};
-use crate::local::Script;
-use crate::report::{Compared, Figures};
+use crate::local::{Run, Script};
+use crate::report::{Compared, Figures, Recording};
 use crate::scenario::{Scenario, Speed};
 
 /// Settings, as they are to be measured.
 #[derive(Clone, Debug)]
 pub struct Trials {
     trials: Vec<(Setting, Trial)>,
-    runs: u32,
+    runs: NonZeroU32,
 }
 
 impl Trials {
@@ -23,7 +25,7 @@ impl Trials {
     ///
     /// # Errors
     /// If the speed is too high for one of their policies.
-    pub fn new(settings: &[Setting], scenario: &Scenario, speed: Speed, runs: u32) -> Result<Self, NoPlan> {
+    pub fn new(settings: &[Setting], scenario: &Scenario, speed: Speed, runs: NonZeroU32) -> Result<Self, NoPlan> {
         let script = Script::new(scenario.clone(), settings::SCENARIO).map_err(LessonError::from)?;
         let trial = |setting: &Setting| {
             let spec = setting.policy().map_err(LessonError::from)?.spec;
@@ -38,33 +40,27 @@ impl Trials {
             Ok(machine) => machine,
             Err(error) => return Measured::nothing(error),
         };
-        let rows = self.trials.iter().map(|(setting, trial)| measure(*setting, trial, self.runs, &machine));
+        let rows = self.trials.iter().map(async |(setting, trial)| {
+            let (runs, done) = repeated(self.runs, stop, async || trial.run(&machine).await).await;
+            Measured::from(compare(*setting, trial, runs)).after(done)
+        });
         Measured::of(rows).await.unless_stopped(stop)
     }
 }
 
-/// Compares the median of so many runs with the model. Told to stop before the first of them is over, it compares the
-/// turns that have passed, if any, with as many turns of the model.
-async fn measure(
+/// Compares the median of some runs with the model. A run that was cut short does not count, unless it is the first:
+/// then the turns that have passed, if any, are compared with as many turns of the model.
+fn compare(
     setting: Setting,
     trial: &Trial,
-    runs: u32,
-    machine: &Machine<'_>,
+    mut runs: Vec<(Run, Recording)>,
 ) -> Result<Option<Compared<8>>, LessonError> {
-    let (mut measured, mut latest) = (Vec::new(), None);
-    while measured.len() < runs as usize {
-        let (run, recording) = trial.run(machine).await?;
-        let is_whole = trial.is_whole(&run);
-        if is_whole || latest.is_none() {
-            measured.push(Figures::from(&run));
-            latest = Some((run, recording));
-        }
-        if !is_whole {
-            break;
-        }
+    if runs.len() > 1 {
+        runs.pop_if(|(run, _)| !trial.is_whole(run));
     }
-    let Some((run, recording)) = latest else { return Ok(None) };
-    let Some((scenario, median)) = trial.scenario_of(&run).zip(Figures::median(&measured)) else { return Ok(None) };
+    let figures: Vec<_> = runs.iter().map(|(run, _)| Figures::from(run)).collect();
+    let Some((run, recording)) = runs.pop() else { return Ok(None) };
+    let Some((scenario, median)) = trial.scenario_of(&run).zip(Figures::median(&figures)) else { return Ok(None) };
     let model = tables::modelled(&scenario, &setting.policy()?.spec)?;
     let compared = Compared::new(trial.title_of(&run), model.columns(), "local", median.columns());
     Ok(Some(compared.with_recording(recording)))

@@ -3,7 +3,6 @@
 mod notes;
 
 use std::num::NonZeroU16;
-use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch;
@@ -126,12 +125,7 @@ impl World {
         }
         // The load is told to stop too, and may have ended before this was heard of here.
         let stopped = stopped.or_else(|| stop.is_cancelled().then(|| self.time()));
-        if stopped.is_none() && summary.unsent > 0 {
-            return Err(LocalError::Unsent { unsent: summary.unsent });
-        }
-        self.log.lost(summary.lost_writes.as_deref().unwrap_or_default());
-        let late = Duration::from_micros((summary.latest_ms * 1e3) as u64);
-        Ok(self.end(stopped, late))
+        Ok(self.end(stopped, &summary))
     }
 
     /// Whatever is known at the same instant is decided over at once.

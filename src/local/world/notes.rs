@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use super::World;
 use crate::engine::{Span, Time};
-use crate::fake_app::load::Line;
+use crate::fake_app::load::{Line, Summary};
 use crate::local::log::Rejected;
 use crate::local::run::Run;
 use crate::model::{Member, Moment, Observer, Standing, Turn};
 use crate::scenario::TrueState;
+
+/// What a request may be late without being worth a word.
+const LATE: Duration = Duration::from_millis(30);
 
 impl World {
     pub(super) fn note(&mut self, line: &Line, observer: &mut dyn Observer) {
@@ -43,7 +46,8 @@ impl World {
         Member { condition: self.condition(replica, now), standing }
     }
 
-    pub(super) fn end(mut self, stopped: Option<Time>, late: Duration) -> Run {
+    pub(super) fn end(mut self, stopped: Option<Time>, summary: &Summary) -> Run {
+        self.log.lost(summary.lost_writes.as_deref().unwrap_or_default());
         let turn = self.scenario.turn();
         let passed = stopped.map_or(u64::MAX, |at| at.since(Time::ZERO).as_nanos() / turn.as_nanos());
         let turns = u32::try_from(passed).unwrap_or(u32::MAX).min(self.scenario.turns());
@@ -51,6 +55,7 @@ impl World {
         let is_stuck = |replica: &usize| self.condition(*replica, end).is(TrueState::Stuck);
         self.counts.undetected += (0..self.replicas.len()).filter(is_stuck).count() as u64;
         let restarts = self.restarts.into_iter().filter(|restart| restart.at < end).collect();
-        Run { scenario: self.scenario, turns, restarts, counts: self.counts, edits: self.edits, log: self.log, late }
+        let remark = summary.remark(LATE);
+        Run { scenario: self.scenario, turns, restarts, counts: self.counts, edits: self.edits, log: self.log, remark }
     }
 }

@@ -71,7 +71,8 @@ impl LabPlan {
         let Some(turns) = NonZeroU32::new(run.turns) else { return Err(ToolError::StoppedAfter { turns: 0, total }) };
         let scenario = experiment.script.scenario().clone().first(turns);
         let (remark, model) = modelled(&run, &scenario, &policy);
-        let remarks: String = run.remark().into_iter().chain(remark).map(|remark| format!("{remark}\n")).collect();
+        let remarks: String =
+            run.remark.clone().into_iter().chain(remark).map(|remark| format!("{remark}\n")).collect();
         let report = Measured::new(Outcome::from(&run), model).report(Columns::of(&scenario))?;
         let report = report.with_preamble(format!("{title}\n{remarks}")).with_title(title);
         let recording = recording.with_losses_of(&run);
