@@ -1,7 +1,7 @@
 //! Which container of a pod a rule means, and at which port.
 
 use super::records::{ContainerKind, ContainerRecord, Network, PodRecord};
-use crate::api::{Ask, Handler, Port};
+use crate::api::{Ask, Port};
 use crate::engine::TargetProblem;
 
 /// The position of the container among the pod's that a rule means, and the number of the port that it asks.
@@ -10,7 +10,7 @@ use crate::engine::TargetProblem;
 /// the one that the pod's annotation `kubectl.kubernetes.io/default-container` names.
 pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<(usize, u16), TargetProblem> {
     let at = container(pod, ask)?;
-    let number = port(&pod.containers[at], pod.network, asked_port(ask))?;
+    let number = port(&pod.containers[at], pod.network, ask.handler.port())?;
     Ok((at, number))
 }
 
@@ -18,7 +18,7 @@ fn container(pod: &PodRecord, ask: &Ask) -> Result<usize, TargetProblem> {
     if let Some(name) = &ask.container {
         return named(pod, name);
     }
-    if let Port::Name(port) = asked_port(ask) {
+    if let Port::Name(port) = ask.handler.port() {
         let mut declaring = positions(pod, |container| declares(container, port));
         match (declaring.next(), declaring.next()) {
             (None, _) => return Err(TargetProblem::UnknownPort),
@@ -31,12 +31,6 @@ fn container(pod: &PodRecord, ask: &Ask) -> Result<usize, TargetProblem> {
         (Some(only), None, _) => Ok(only),
         (_, _, Some(name)) => named(pod, name),
         (_, _, None) => Err(TargetProblem::AmbiguousContainer),
-    }
-}
-
-fn asked_port(ask: &Ask) -> &Port {
-    match &ask.handler {
-        Handler::Http { port, .. } | Handler::Tcp { port } => port,
     }
 }
 
@@ -70,8 +64,10 @@ fn port(container: &ContainerRecord, network: Network, port: &Port) -> Result<u1
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU16;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::api::{Handler, TcpSocket};
     use crate::cluster::test_support::{PodBuilder, pod};
 
     fn one() -> PodBuilder {
@@ -83,7 +79,7 @@ mod tests {
     }
 
     fn ask(container: Option<&str>, port: Port) -> Ask {
-        Ask { handler: Handler::Tcp { port }, container: container.map(str::to_owned) }
+        Ask { handler: Handler::Tcp(Arc::new(TcpSocket { port })), container: container.map(str::to_owned) }
     }
 
     fn number(number: u16) -> Port {

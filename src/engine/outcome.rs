@@ -27,6 +27,8 @@ pub enum OutcomeClass {
         /// The HTTP status.
         status: u16,
     },
+    /// TLS with a certificate that the rule does not accept.
+    BadCertificate,
     /// A good status whose body stalled, broke off or was malformed.
     BadBody,
     /// Our own fault, never the replica's: it counts for nothing.
@@ -49,9 +51,12 @@ impl OutcomeClass {
     pub const fn evidence(self) -> Evidence {
         match self {
             Self::Passed => Evidence::Pass,
-            Self::Refused | Self::ConnectTimeout | Self::NoResponse | Self::BadStatus { .. } | Self::BadBody => {
-                Evidence::Fail
-            }
+            Self::Refused
+            | Self::ConnectTimeout
+            | Self::NoResponse
+            | Self::BadCertificate
+            | Self::BadStatus { .. }
+            | Self::BadBody => Evidence::Fail,
             Self::ProberError => Evidence::Nothing,
         }
     }
@@ -63,6 +68,7 @@ impl OutcomeClass {
             Self::Refused => "refused",
             Self::ConnectTimeout => "connect_timeout",
             Self::NoResponse => "no_response",
+            Self::BadCertificate => "bad_certificate",
             Self::BadStatus { .. } => "bad_status",
             Self::BadBody => "bad_body",
             Self::ProberError => "prober_error",
@@ -78,6 +84,7 @@ impl std::fmt::Display for OutcomeClass {
             Self::Refused => f.write_str("connection refused"),
             Self::ConnectTimeout => f.write_str("connect timeout"),
             Self::NoResponse => f.write_str("no response"),
+            Self::BadCertificate => f.write_str("bad certificate"),
             Self::BadStatus { status } => write!(f, "status {status}"),
             Self::BadBody => f.write_str("bad body"),
             Self::ProberError => f.write_str("prober error"),

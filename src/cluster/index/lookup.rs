@@ -106,7 +106,7 @@ mod tests {
         world.pod(web("a"));
         let (address, handler) = world.index.attempt_target(FIRST, OLDEST, RuleKind::Liveness).unwrap();
         assert_eq!(address.to_string(), "10.0.0.7:8080");
-        assert!(matches!(handler, Handler::Http { path, .. } if path == "/live"));
+        assert!(matches!(handler, Handler::Http(get) if get.path() == "/live"));
         assert_eq!(world.index.attempt_target(FIRST, OLDEST, RuleKind::Readiness), None);
     }
 
