@@ -261,6 +261,10 @@ mod tests {
             r#""httpGet": {"port": 80, "httpHeaders": [{"name": "a", "value": "b of app"}]}"#,
             r#""httpGet": {"port": 80, "expectedStatuses": ["204"]}"#,
             r#""httpGet": {"port": 80, "redirects": "SameHost"}"#,
+            r#""grpc": {"port": 80}"#,
+            r#""grpc": {"port": 80, "service": "shop"}"#,
+            r#""grpc": {"port": 80, "accept": ["NotServing"]}"#,
+            r#""grpc": {"port": 80, "tls": {}}"#,
             r#""tcpSocket": {"port": 80}"#,
             r#""tcpSocket": {"port": "http"}"#,
         ];

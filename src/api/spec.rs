@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::handler::{self, HttpGetSpec, TcpSocketSpec};
+use super::handler::{self, GrpcSpec, HttpGetSpec, TcpSocketSpec};
 use super::status::ProbePolicyStatus;
 use super::{Duration, Selector, checks};
 
@@ -97,13 +97,17 @@ pub enum ModeSpec {
 #[x_kube(validation = handler::ONE.rule())]
 pub struct RuleSpec {
     /// Ask with an HTTP GET request. An expected status with a sound body passes.
-    /// Either this or tcpSocket.
+    /// One of the handlers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_get: Option<HttpGetSpec>,
 
-    /// Ask by opening a TCP connection. One that is accepted passes. Either this or httpGet.
+    /// Ask by opening a TCP connection. One that is accepted passes. One of the handlers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_socket: Option<TcpSocketSpec>,
+
+    /// Ask a gRPC health service (grpc.health.v1). A state that is accepted passes. One of the handlers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc: Option<GrpcSpec>,
 
     /// From one attempt to the next: a duration from 10ms to 24h. Default 10s.
     #[serde(default = "default::period")]

@@ -29,6 +29,13 @@ pub enum OutcomeClass {
     },
     /// TLS with a certificate that the rule does not accept.
     BadCertificate,
+    /// A gRPC call that failed.
+    BadCall {
+        /// gRPC's number for how, from 1.
+        code: u8,
+    },
+    /// A health service that says another state than the rule accepts.
+    NotServing,
     /// A good status whose body stalled, broke off or was malformed.
     BadBody,
     /// Our own fault, never the replica's: it counts for nothing.
@@ -56,6 +63,8 @@ impl OutcomeClass {
             | Self::NoResponse
             | Self::BadCertificate
             | Self::BadStatus { .. }
+            | Self::BadCall { .. }
+            | Self::NotServing
             | Self::BadBody => Evidence::Fail,
             Self::ProberError => Evidence::Nothing,
         }
@@ -70,6 +79,8 @@ impl OutcomeClass {
             Self::NoResponse => "no_response",
             Self::BadCertificate => "bad_certificate",
             Self::BadStatus { .. } => "bad_status",
+            Self::BadCall { .. } => "bad_call",
+            Self::NotServing => "not_serving",
             Self::BadBody => "bad_body",
             Self::ProberError => "prober_error",
         }
@@ -86,6 +97,8 @@ impl std::fmt::Display for OutcomeClass {
             Self::NoResponse => f.write_str("no response"),
             Self::BadCertificate => f.write_str("bad certificate"),
             Self::BadStatus { status } => write!(f, "status {status}"),
+            Self::BadCall { code } => write!(f, "gRPC status {code}"),
+            Self::NotServing => f.write_str("not serving"),
             Self::BadBody => f.write_str("bad body"),
             Self::ProberError => f.write_str("prober error"),
         }

@@ -5,6 +5,7 @@
 
 mod attempts;
 mod connect;
+mod grpc;
 mod http;
 mod target;
 mod tcp;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use super::{Kind, Stage};
-use crate::api::{Handler, HttpGet, TcpSocket};
+use crate::api::{Grpc, Handler, HttpGet, TcpSocket};
 use crate::engine::OutcomeClass;
 
 /// What to ask and where. That it exists proves that the address may be contacted.
@@ -16,6 +16,7 @@ pub struct Target(Question);
 enum Question {
     Http(Arc<HttpGet>, SocketAddr),
     Tcp(Arc<TcpSocket>, SocketAddr),
+    Grpc(Arc<Grpc>, SocketAddr),
 }
 
 /// Whether this machine itself may be asked.
@@ -46,6 +47,7 @@ impl Target {
             None => Ok(Self(match handler {
                 Handler::Http(get) => Question::Http(Arc::clone(get), address),
                 Handler::Tcp(socket) => Question::Tcp(Arc::clone(socket), address),
+                Handler::Grpc(grpc) => Question::Grpc(Arc::clone(grpc), address),
             })),
         }
     }
@@ -61,6 +63,7 @@ impl Target {
         match &self.0 {
             Question::Http(get, address) => get.ask(address, stage).await,
             Question::Tcp(socket, address) => socket.ask(address, stage).await,
+            Question::Grpc(grpc, address) => grpc.ask(address, stage).await,
         }
     }
 }
@@ -69,7 +72,7 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Question::Http(_, address) | Question::Tcp(_, address) => address.fmt(f),
+            Question::Http(_, address) | Question::Tcp(_, address) | Question::Grpc(_, address) => address.fmt(f),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Attempts against real sockets that misbehave: each ends in the right class, within the deadline.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its stage has failed")]
 
+mod grpc;
 mod http;
 mod https;
 mod server;
@@ -11,7 +12,7 @@ use std::{env, io};
 
 use probe_policy::api::{Handler, ProbePolicySpec};
 use probe_policy::engine::OutcomeClass::{
-    self, BadBody, BadCertificate, BadStatus, ConnectTimeout, NoResponse, Passed, Refused,
+    self, BadBody, BadCall, BadCertificate, BadStatus, ConnectTimeout, NoResponse, NotServing, Passed, Refused,
 };
 use probe_policy::engine::{Phase, Span};
 use probe_policy::probe::{self, Loopback, STARVED_AFTER, Target};

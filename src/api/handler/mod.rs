@@ -1,5 +1,6 @@
 //! How a rule asks. One file a kind: what a user writes, the checks on it, and what it means.
 
+mod grpc;
 mod http;
 mod tcp;
 mod tls;
@@ -11,6 +12,7 @@ use super::checks::Check;
 use super::convert::SpecError;
 use super::{Port, RuleSpec};
 
+pub use grpc::{Grpc, GrpcSpec, ServingState};
 pub use http::{HttpGet, HttpGetSpec, HttpHeaderSpec, Redirects, Scheme};
 pub use tcp::{TcpSocket, TcpSocketSpec};
 pub use tls::{Tls, TlsSpec};
@@ -22,23 +24,31 @@ pub enum Handler {
     Http(Arc<HttpGet>),
     /// A TCP connection.
     Tcp(Arc<TcpSocket>),
+    /// A question to a gRPC health service.
+    Grpc(Arc<Grpc>),
 }
 
 /// The one handler that a rule has, as it is written.
 pub(super) enum HandlerSpec {
     Http(HttpGetSpec),
     Tcp(TcpSocketSpec),
+    Grpc(GrpcSpec),
 }
 
 /// Exactly one.
 pub(super) const ONE: Check<RuleSpec, HandlerSpec> = Check {
-    cel: "has(self.httpGet) != has(self.tcpSocket)",
+    cel: "[has(self.httpGet), has(self.tcpSocket), has(self.grpc)].exists_one(written, written)",
     member: "",
-    sentence: "must have exactly one handler: httpGet or tcpSocket",
-    parse: |rule| match (&rule.http_get, &rule.tcp_socket) {
-        (Some(http), None) => Some(HandlerSpec::Http(http.clone())),
-        (None, Some(tcp)) => Some(HandlerSpec::Tcp(tcp.clone())),
-        (Some(_), Some(_)) | (None, None) => None,
+    sentence: "must have exactly one handler: httpGet, tcpSocket or grpc",
+    parse: |rule| {
+        let mut written = [
+            rule.http_get.clone().map(HandlerSpec::Http),
+            rule.tcp_socket.clone().map(HandlerSpec::Tcp),
+            rule.grpc.clone().map(HandlerSpec::Grpc),
+        ]
+        .into_iter()
+        .flatten();
+        written.next().filter(|_| written.next().is_none())
     },
 };
 
@@ -47,6 +57,7 @@ impl Handler {
     pub(super) fn parse(at: &str, rule: &RuleSpec) -> Result<Self, SpecError> {
         Ok(match ONE.parse(at, rule)? {
             HandlerSpec::Http(spec) => Self::Http(Arc::new(HttpGet::parse(&format!("{at}.httpGet"), &spec)?)),
+            HandlerSpec::Grpc(spec) => Self::Grpc(Arc::new(Grpc::parse(&format!("{at}.grpc"), &spec)?)),
             HandlerSpec::Tcp(spec) => Self::Tcp(Arc::new(TcpSocket::parse(&format!("{at}.tcpSocket"), &spec)?)),
         })
     }
@@ -56,6 +67,7 @@ impl Handler {
         match self {
             Self::Http(get) => get.port(),
             Self::Tcp(socket) => &socket.port,
+            Self::Grpc(grpc) => grpc.port(),
         }
     }
 }
@@ -66,6 +78,7 @@ impl fmt::Display for Handler {
         match self {
             Self::Http(get) => get.fmt(f),
             Self::Tcp(socket) => socket.fmt(f),
+            Self::Grpc(grpc) => grpc.fmt(f),
         }
     }
 }
