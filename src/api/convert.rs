@@ -265,6 +265,8 @@ mod tests {
             r#""grpc": {"port": 80, "service": "shop"}"#,
             r#""grpc": {"port": 80, "accept": ["NotServing"]}"#,
             r#""grpc": {"port": 80, "tls": {}}"#,
+            r#""exec": {"command": ["a", "b"]}"#,
+            r#""exec": {"command": ["a b"]}"#,
             r#""tcpSocket": {"port": 80}"#,
             r#""tcpSocket": {"port": "http"}"#,
         ];

@@ -5,7 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::handler::{self, GrpcSpec, HttpGetSpec, TcpSocketSpec};
+use super::handler::{self, ExecSpec, GrpcSpec, HttpGetSpec, TcpSocketSpec};
 use super::status::ProbePolicyStatus;
 use super::{Duration, Selector, checks};
 
@@ -108,6 +108,11 @@ pub struct RuleSpec {
     /// Ask a gRPC health service (grpc.health.v1). A state that is accepted passes. One of the handlers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub grpc: Option<GrpcSpec>,
+
+    /// Ask by running a command in the container, through the API server: the dearest kind, and at most 16 run at once.
+    /// Exit code 0 passes. The controller needs a right of its own for it. One of the handlers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exec: Option<ExecSpec>,
 
     /// From one attempt to the next: a duration from 10ms to 24h. Default 10s.
     #[serde(default = "default::period")]

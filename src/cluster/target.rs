@@ -4,21 +4,23 @@ use super::records::{ContainerKind, ContainerRecord, Network, PodRecord};
 use crate::api::{Ask, Port};
 use crate::engine::TargetProblem;
 
-/// The position of the container among the pod's that a rule means, and the number of the port that it asks.
+/// The position of the container among the pod's that a rule means, and the number of the port that it asks, if any.
 ///
 /// The container is the one that the rule names; else the one that declares the named port; else the only one; else
 /// the one that the pod's annotation `kubectl.kubernetes.io/default-container` names.
-pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<(usize, u16), TargetProblem> {
+pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<(usize, Option<u16>), TargetProblem> {
     let at = container(pod, ask)?;
-    let number = port(&pod.containers[at], pod.network, ask.handler.port())?;
-    Ok((at, number))
+    match ask.handler.port() {
+        Some(asked) => Ok((at, Some(port(&pod.containers[at], pod.network, asked)?))),
+        None => Ok((at, None)),
+    }
 }
 
 fn container(pod: &PodRecord, ask: &Ask) -> Result<usize, TargetProblem> {
     if let Some(name) = &ask.container {
         return named(pod, name);
     }
-    if let Port::Name(port) = ask.handler.port() {
+    if let Some(Port::Name(port)) = ask.handler.port() {
         let mut declaring = positions(pod, |container| declares(container, port));
         match (declaring.next(), declaring.next()) {
             (None, _) => return Err(TargetProblem::UnknownPort),
@@ -129,6 +131,7 @@ mod tests {
             ("the node's network, by name", one().on_host_network(), ask(None, name("http")), Ok((0, 8080))),
             ("the node's network, undeclared", one().on_host_network(), ask(None, number(22)), Err(UndeclaredHostPort)),
         ] {
+            let expected = expected.map(|(at, number)| (at, Some(number)));
             assert_eq!(resolve(&pod.record(), &ask), expected, "{case}");
         }
     }

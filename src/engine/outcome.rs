@@ -34,6 +34,11 @@ pub enum OutcomeClass {
         /// gRPC's number for how, from 1.
         code: u8,
     },
+    /// A command that ended with an exit code other than 0.
+    BadExit {
+        /// The exit code.
+        code: u8,
+    },
     /// A health service that says another state than the rule accepts.
     NotServing,
     /// A good status whose body stalled, broke off or was malformed.
@@ -64,6 +69,7 @@ impl OutcomeClass {
             | Self::BadCertificate
             | Self::BadStatus { .. }
             | Self::BadCall { .. }
+            | Self::BadExit { .. }
             | Self::NotServing
             | Self::BadBody => Evidence::Fail,
             Self::ProberError => Evidence::Nothing,
@@ -80,6 +86,7 @@ impl OutcomeClass {
             Self::BadCertificate => "bad_certificate",
             Self::BadStatus { .. } => "bad_status",
             Self::BadCall { .. } => "bad_call",
+            Self::BadExit { .. } => "bad_exit",
             Self::NotServing => "not_serving",
             Self::BadBody => "bad_body",
             Self::ProberError => "prober_error",
@@ -98,6 +105,7 @@ impl std::fmt::Display for OutcomeClass {
             Self::BadCertificate => f.write_str("bad certificate"),
             Self::BadStatus { status } => write!(f, "status {status}"),
             Self::BadCall { code } => write!(f, "gRPC status {code}"),
+            Self::BadExit { code } => write!(f, "exit code {code}"),
             Self::NotServing => f.write_str("not serving"),
             Self::BadBody => f.write_str("bad body"),
             Self::ProberError => f.write_str("prober error"),

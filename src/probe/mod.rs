@@ -5,6 +5,7 @@
 
 mod attempts;
 mod connect;
+mod exec;
 mod grpc;
 mod http;
 mod target;
@@ -18,8 +19,9 @@ use tokio::time::Instant;
 use crate::engine::{Outcome, OutcomeClass, Span};
 
 pub use attempts::{Attempts, Ended};
+pub use exec::{Commands, Container};
 pub use http::MAX_HEAD;
-pub use target::{Loopback, RefusedAddress, Target};
+pub use target::{Loopback, RefusedTarget, Target};
 
 /// How late the end of an attempt may be noticed before its outcome is void.
 pub const STARVED_AFTER: Span = Span::from_millis(500);
@@ -59,6 +61,8 @@ pub async fn attempt(target: &Target, timeout: Span) -> Outcome {
 /// How far an attempt has come, which decides what silence and a broken connection say about the replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Nothing of the replica's has been touched: what takes long is our own doing.
+    Preparing,
     /// There is no connection yet.
     Connecting,
     /// There is one, but no complete answer head.
@@ -70,6 +74,7 @@ enum Stage {
 impl Stage {
     const fn silent(self) -> OutcomeClass {
         match self {
+            Self::Preparing => OutcomeClass::ProberError,
             Self::Connecting => OutcomeClass::ConnectTimeout,
             Self::Waiting => OutcomeClass::NoResponse,
             Self::Reading => OutcomeClass::BadBody,
@@ -88,6 +93,7 @@ impl Stage {
             _ if tls::is_distrust(error) => OutcomeClass::BadCertificate,
             _ if lost.contains(&error.kind()) || garbled.contains(&error.kind()) => self.silent(),
             _ if !cut.contains(&error.kind()) => OutcomeClass::ProberError,
+            Self::Preparing => OutcomeClass::ProberError,
             Self::Connecting | Self::Waiting => OutcomeClass::Refused,
             Self::Reading => OutcomeClass::BadBody,
         }

@@ -4,19 +4,20 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::{fmt, io};
 
-use super::{Kind, Stage};
-use crate::api::{Grpc, Handler, HttpGet, TcpSocket};
+use super::{Container, Kind, Stage};
+use crate::api::{Exec, Grpc, Handler, HttpGet, TcpSocket};
 use crate::engine::OutcomeClass;
 
 /// What to ask and where. That it exists proves that the address may be contacted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Target(Question);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 enum Question {
     Http(Arc<HttpGet>, SocketAddr),
     Tcp(Arc<TcpSocket>, SocketAddr),
     Grpc(Arc<Grpc>, SocketAddr),
+    Exec(Arc<Exec>, Container),
 }
 
 /// Whether this machine itself may be asked.
@@ -28,27 +29,36 @@ pub enum Loopback {
     Refused,
 }
 
-/// An address that no attempt may go to.
+/// Why a handler cannot be asked at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{address} is never contacted: it is {kind}; check the address in the pod's status")]
-pub struct RefusedAddress {
-    address: SocketAddr,
-    kind: &'static str,
+pub enum RefusedTarget {
+    /// No attempt may go there.
+    #[error("{address} is never contacted: it is {kind}; check the address in the pod's status")]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A command is run in a container.
+    #[error("a command is not asked at an address, but run in a container")]
+    Command,
 }
 
 impl Target {
     /// What a rule's handler asks at `address`, or why that address is never contacted: link-local, a cloud's metadata
     /// service, unspecified, multicast, broadcast, port 0, or loopback where that is refused. An IPv4 address written
     /// as IPv6 is judged, and later contacted, as IPv4.
-    pub fn new(handler: &Handler, address: SocketAddr, loopback: Loopback) -> Result<Self, RefusedAddress> {
+    pub fn new(handler: &Handler, address: SocketAddr, loopback: Loopback) -> Result<Self, RefusedTarget> {
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-        match refused_kind(address, loopback) {
-            Some(kind) => Err(RefusedAddress { address, kind }),
-            None => Ok(Self(match handler {
-                Handler::Http(get) => Question::Http(Arc::clone(get), address),
-                Handler::Tcp(socket) => Question::Tcp(Arc::clone(socket), address),
-                Handler::Grpc(grpc) => Question::Grpc(Arc::clone(grpc), address),
-            })),
+        if let Some(kind) = refused_kind(address, loopback) {
+            return Err(RefusedTarget::Address { address, kind });
+        }
+        match handler {
+            Handler::Http(get) => Ok(Self(Question::Http(Arc::clone(get), address))),
+            Handler::Tcp(socket) => Ok(Self(Question::Tcp(Arc::clone(socket), address))),
+            Handler::Grpc(grpc) => Ok(Self(Question::Grpc(Arc::clone(grpc), address))),
+            Handler::Exec(_) => Err(RefusedTarget::Command),
         }
     }
 
@@ -58,12 +68,18 @@ impl Target {
         target.inspect_err(|error| tracing::debug!(%error, "an attempt cannot be made")).ok()
     }
 
+    /// A command, in that container.
+    pub fn inside(exec: &Arc<Exec>, container: Container) -> Self {
+        Self(Question::Exec(Arc::clone(exec), container))
+    }
+
     /// Asks, and tells by `stage` how far it has come.
     pub(super) async fn ask(&self, stage: &mut Stage) -> io::Result<OutcomeClass> {
         match &self.0 {
             Question::Http(get, address) => get.ask(address, stage).await,
             Question::Tcp(socket, address) => socket.ask(address, stage).await,
             Question::Grpc(grpc, address) => grpc.ask(address, stage).await,
+            Question::Exec(exec, container) => exec.ask(container, stage).await,
         }
     }
 }
@@ -73,6 +89,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Question::Http(_, address) | Question::Tcp(_, address) | Question::Grpc(_, address) => address.fmt(f),
+            Question::Exec(_, container) => container.fmt(f),
         }
     }
 }
@@ -117,7 +134,7 @@ mod tests {
     use super::*;
     use crate::api::test_support::handler;
 
-    fn target(address: &str, loopback: Loopback) -> Result<Target, RefusedAddress> {
+    fn target(address: &str, loopback: Loopback) -> Result<Target, RefusedTarget> {
         Target::new(&handler(json!({"tcpSocket": {"port": 80}})), address.parse().unwrap(), loopback)
     }
 

@@ -59,6 +59,7 @@ impl Endpoint {
         let refuse = |field, sentence| Err(Unanswerable { field, sentence });
         match handler {
             Handler::Tcp(_) => Ok(Self::Connection),
+            Handler::Exec(_) => refuse("exec", "the scripted app runs no commands".to_owned()),
             Handler::Grpc(_) => refuse("grpc", "the scripted app has no gRPC health service".to_owned()),
             Handler::Http(get) if get.tls().is_some() => {
                 refuse("httpGet.scheme", "the scripted app speaks no TLS".to_owned())
@@ -153,6 +154,7 @@ mod tests {
             (json!({"httpGet": {"port": 80, "path": "/live"}}), Ok(Endpoint::Live)),
             (json!({"httpGet": {"port": 80, "path": "/healthz"}}), Err("httpGet.path")),
             (json!({"grpc": {"port": 80}}), Err("grpc")),
+            (json!({"exec": {"command": ["true"]}}), Err("exec")),
             (json!({"httpGet": {"port": 80, "path": "/live", "scheme": "HTTPS"}}), Err("httpGet.scheme")),
             (
                 json!({"httpGet": {"port": 80, "path": "/live", "expectedStatuses": ["200-599"]}}),

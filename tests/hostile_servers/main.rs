@@ -1,6 +1,7 @@
 //! Attempts against real sockets that misbehave: each ends in the right class, within the deadline.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its stage has failed")]
 
+mod exec;
 mod grpc;
 mod http;
 mod https;
@@ -12,7 +13,8 @@ use std::{env, io};
 
 use probe_policy::api::{Handler, ProbePolicySpec};
 use probe_policy::engine::OutcomeClass::{
-    self, BadBody, BadCall, BadCertificate, BadStatus, ConnectTimeout, NoResponse, NotServing, Passed, Refused,
+    self, BadBody, BadCall, BadCertificate, BadExit, BadStatus, ConnectTimeout, NoResponse, NotServing, Passed,
+    ProberError, Refused,
 };
 use probe_policy::engine::{Phase, Span};
 use probe_policy::probe::{self, Loopback, STARVED_AFTER, Target};

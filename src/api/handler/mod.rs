@@ -1,5 +1,6 @@
 //! How a rule asks. One file a kind: what a user writes, the checks on it, and what it means.
 
+mod exec;
 mod grpc;
 mod http;
 mod tcp;
@@ -12,6 +13,7 @@ use super::checks::Check;
 use super::convert::SpecError;
 use super::{Port, RuleSpec};
 
+pub use exec::{Exec, ExecSpec};
 pub use grpc::{Grpc, GrpcSpec, ServingState};
 pub use http::{HttpGet, HttpGetSpec, HttpHeaderSpec, Redirects, Scheme};
 pub use tcp::{TcpSocket, TcpSocketSpec};
@@ -26,6 +28,8 @@ pub enum Handler {
     Tcp(Arc<TcpSocket>),
     /// A question to a gRPC health service.
     Grpc(Arc<Grpc>),
+    /// A command in the container.
+    Exec(Arc<Exec>),
 }
 
 /// The one handler that a rule has, as it is written.
@@ -33,18 +37,20 @@ pub(super) enum HandlerSpec {
     Http(HttpGetSpec),
     Tcp(TcpSocketSpec),
     Grpc(GrpcSpec),
+    Exec(ExecSpec),
 }
 
 /// Exactly one.
 pub(super) const ONE: Check<RuleSpec, HandlerSpec> = Check {
-    cel: "[has(self.httpGet), has(self.tcpSocket), has(self.grpc)].exists_one(written, written)",
+    cel: "[has(self.httpGet), has(self.tcpSocket), has(self.grpc), has(self.exec)].exists_one(written, written)",
     member: "",
-    sentence: "must have exactly one handler: httpGet, tcpSocket or grpc",
+    sentence: "must have exactly one handler: httpGet, tcpSocket, grpc or exec",
     parse: |rule| {
         let mut written = [
             rule.http_get.clone().map(HandlerSpec::Http),
             rule.tcp_socket.clone().map(HandlerSpec::Tcp),
             rule.grpc.clone().map(HandlerSpec::Grpc),
+            rule.exec.clone().map(HandlerSpec::Exec),
         ]
         .into_iter()
         .flatten();
@@ -58,16 +64,18 @@ impl Handler {
         Ok(match ONE.parse(at, rule)? {
             HandlerSpec::Http(spec) => Self::Http(Arc::new(HttpGet::parse(&format!("{at}.httpGet"), &spec)?)),
             HandlerSpec::Grpc(spec) => Self::Grpc(Arc::new(Grpc::parse(&format!("{at}.grpc"), &spec)?)),
+            HandlerSpec::Exec(spec) => Self::Exec(Arc::new(Exec::parse(&format!("{at}.exec"), &spec)?)),
             HandlerSpec::Tcp(spec) => Self::Tcp(Arc::new(TcpSocket::parse(&format!("{at}.tcpSocket"), &spec)?)),
         })
     }
 
-    /// The port that is asked.
-    pub fn port(&self) -> &Port {
+    /// The port that is asked; a command needs none.
+    pub fn port(&self) -> Option<&Port> {
         match self {
-            Self::Http(get) => get.port(),
-            Self::Tcp(socket) => &socket.port,
-            Self::Grpc(grpc) => grpc.port(),
+            Self::Http(get) => Some(get.port()),
+            Self::Tcp(socket) => Some(&socket.port),
+            Self::Grpc(grpc) => Some(grpc.port()),
+            Self::Exec(_) => None,
         }
     }
 }
@@ -79,6 +87,7 @@ impl fmt::Display for Handler {
             Self::Http(get) => get.fmt(f),
             Self::Tcp(socket) => socket.fmt(f),
             Self::Grpc(grpc) => grpc.fmt(f),
+            Self::Exec(exec) => exec.fmt(f),
         }
     }
 }

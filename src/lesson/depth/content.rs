@@ -74,7 +74,7 @@ mod tests {
             let asks = policy.spec.parse(1, Phase::Spread).unwrap().asks;
             match &asks[RuleKind::Readiness].as_ref().unwrap().handler {
                 Handler::Http(get) => assert_eq!(get.path()[1..], *content.name()),
-                Handler::Tcp(_) | Handler::Grpc(_) => panic!("{} asks no path", content.name()),
+                Handler::Tcp(_) | Handler::Grpc(_) | Handler::Exec(_) => panic!("{} asks no path", content.name()),
             }
         }
         assert_eq!(Content::value_variants(), Content::ALL);
