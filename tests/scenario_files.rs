@@ -83,7 +83,7 @@ fn a_policy_that_does_not_fit_the_scenario_is_refused() {
     let refused = program().arg("simulate").args([&policy, &scenario]).assert().code(2).get_output().stderr.clone();
     let said = String::from_utf8(refused).unwrap();
     assert!(
-        said.contains("spec.readiness.httpGet.path: the scenario has no endpoint /healthz; it has /started,"),
+        said.contains("spec.readiness.httpGet.path: the scripted app has no endpoint /healthz; it has /started,"),
         "{said}"
     );
 }

@@ -180,7 +180,7 @@ fn files_that_make_no_sense_are_refused_with_their_place() {
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     for (policy, scenario, sentence) in [
         (POLICY.to_owned(), text(&fault), ":17:15: faults[1].replica: there is no replica 9, only 0 to 7"),
-        (text(&endpoint), SCENARIO.to_owned(), "spec.liveness.httpGet.path: the scenario has no endpoint /lively"),
+        (text(&endpoint), SCENARIO.to_owned(), "spec.liveness.httpGet.path: the scripted app has no endpoint /lively"),
         (text(&period), SCENARIO.to_owned(), "spec.readiness.period: 2s500ms is no whole number"),
         ("/nowhere.yaml".to_owned(), SCENARIO.to_owned(), "/nowhere.yaml: cannot be read: No such file"),
         (short_scenario(), SCENARIO.to_owned(), "unknown field `turn`"),

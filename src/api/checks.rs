@@ -1,5 +1,6 @@
-//! Every check on a policy, told twice: to the API server in CEL, and here in Rust. Both refuse with the same
-//! sentence; `tests/crd_server.rs` holds them together on a real API server.
+//! The checks on a policy, each told twice: to the API server in CEL, and here in Rust. Both refuse with the same
+//! sentence; `tests/crd_server.rs` holds them together on a real API server. What is particular to a kind of handler
+//! stands in its own file.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -10,20 +11,20 @@ use kube::core::Rule;
 
 use super::convert::SpecError;
 use super::duration::duration_pattern;
-use super::spec::{BackoffSpec, HandlerSpec, RuleSpec};
+use super::spec::{BackoffSpec, RuleSpec};
 use super::{Duration, Port, Requirement, Selector};
 use crate::engine::{Amount, Span};
 
 /// One check: what makes a `T` acceptable, and the `P` that it then is.
 pub struct Check<T, P = ()> {
     /// The condition for the API server, about `self`.
-    cel: &'static str,
+    pub(super) cel: &'static str,
     /// The member of `self` that is to blame; empty if it is `self`.
-    member: &'static str,
+    pub(super) member: &'static str,
     /// What it must be, without its name.
-    sentence: &'static str,
+    pub(super) sentence: &'static str,
     /// The same condition here.
-    parse: fn(&T) -> Option<P>,
+    pub(super) parse: fn(&T) -> Option<P>,
 }
 
 impl<T, P> Check<T, P> {
@@ -157,18 +158,6 @@ pub const ONLY_READINESS_HURRIES: Check<RuleSpec> = Check {
     parse: |rule| rule.startup_period.is_none().then_some(()),
 };
 
-/// Handlers.
-pub const ONE_HANDLER: Check<RuleSpec, HandlerSpec> = Check {
-    cel: "has(self.httpGet) != has(self.tcpSocket)",
-    member: "",
-    sentence: "must have exactly one handler: httpGet or tcpSocket",
-    parse: |rule| match (&rule.http_get, &rule.tcp_socket) {
-        (Some(http), None) => Some(HandlerSpec::Http(http.clone())),
-        (None, Some(tcp)) => Some(HandlerSpec::Tcp(tcp.clone())),
-        (Some(_), Some(_)) | (None, None) => None,
-    },
-};
-
 /// The port of a handler.
 pub const PORT: Check<IntOrString, Port> = Check {
     cel: "type(self) == int ? self >= 1 && self <= 65535 : self.size() <= 15 && \
@@ -177,17 +166,6 @@ pub const PORT: Check<IntOrString, Port> = Check {
     sentence: "must be a port number from 1 to 65535, or a port name: at most 15 lower-case letters, digits and \
                single hyphens, at least one letter",
     parse: Port::parse,
-};
-
-/// The path of an HTTP request.
-pub const PATH: Check<String, String> = Check {
-    cel: r##"self.size() <= 1024 && self.matches('^/[!"$-~]*$')"##,
-    member: "",
-    sentence: "must start with / and hold at most 1024 visible ASCII characters other than # (percent-encode others)",
-    parse: |path| {
-        let allowed = |b: u8| b.is_ascii_graphic() && b != b'#';
-        (path.len() <= 1024 && path.starts_with('/') && path.bytes().all(allowed)).then(|| path.clone())
-    },
 };
 
 /// The name of a container.
@@ -291,7 +269,7 @@ fn within(duration: Duration, min: Span, max: Span) -> Option<Span> {
 }
 
 /// At most 63 lower-case letters, digits and inner hyphens.
-fn is_dns_label(text: &str) -> bool {
+pub(super) fn is_dns_label(text: &str) -> bool {
     let outer = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit();
     text.len() <= 63 && is_spaced(text, outer, |b| b == b'-')
 }

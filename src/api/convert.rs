@@ -3,9 +3,9 @@
 use std::fmt;
 
 use super::spec::{
-    HandlerSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through,
+    Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through,
 };
-use super::{Duration, Port, Selector, checks};
+use super::{Duration, Handler, Selector, checks};
 use crate::engine::{
     Backoff, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings,
     Rule, RuleKind, SharedFailure, Span,
@@ -29,23 +29,6 @@ pub struct Ask {
     pub handler: Handler,
     /// The container that the user named, if any.
     pub container: Option<String>,
-}
-
-/// How a rule asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Handler {
-    /// An HTTP GET request.
-    Http {
-        /// Where.
-        port: Port,
-        /// For what: path and query, as they go on the wire.
-        path: String,
-    },
-    /// A TCP connection.
-    Tcp {
-        /// Where.
-        port: Port,
-    },
 }
 
 /// A policy is refused. Offline and by the API server with the same sentence.
@@ -144,15 +127,7 @@ fn parse_quicker(at: &str, member: &str, period: Option<Duration>) -> Result<Opt
 }
 
 fn parse_ask(at: &str, spec: &RuleSpec) -> Result<Ask, SpecError> {
-    let handler = match checks::ONE_HANDLER.parse(at, spec)? {
-        HandlerSpec::Http(http) => Handler::Http {
-            port: checks::PORT.parse(format_args!("{at}.httpGet.port"), &http.port)?,
-            path: checks::PATH.parse(format_args!("{at}.httpGet.path"), &http.path)?,
-        },
-        HandlerSpec::Tcp(tcp) => {
-            Handler::Tcp { port: checks::PORT.parse(format_args!("{at}.tcpSocket.port"), &tcp.port)? }
-        }
-    };
+    let handler = Handler::parse(at, spec)?;
     let container = match &spec.container {
         Some(name) => Some(checks::CONTAINER.parse(format_args!("{at}.container"), name)?),
         None => None,
@@ -191,13 +166,10 @@ impl Ask {
     }
 }
 
-/// One line that differs for every two asks that differ: no part can hold a blank.
+/// One line that differs for every two asks that differ.
 impl fmt::Display for Ask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.handler {
-            Handler::Http { port, path } => write!(f, "httpGet {port} {path}")?,
-            Handler::Tcp { port } => write!(f, "tcpSocket {port}")?,
-        }
+        self.handler.fmt(f)?;
         match &self.container {
             Some(container) => write!(f, " of {container}"),
             None => Ok(()),
@@ -235,9 +207,8 @@ impl From<Through> for Pool {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
     use super::*;
+    use crate::api::Port;
     use crate::engine::{Amount, Span};
 
     fn parse(spec: &str) -> ParsedPolicy {
@@ -272,34 +243,52 @@ mod tests {
         assert_eq!(rule.initial_delay, Span::ZERO);
         assert_eq!((rule.failure_threshold.get(), rule.success_threshold.get()), (3, 1));
         assert_eq!(rule.question, ask.question());
-        assert_eq!(ask.handler, Handler::Http { port: Port::Name("http".to_owned()), path: "/".to_owned() });
+        let Handler::Http(get) = ask.handler else { panic!("{ask}") };
+        assert_eq!((get.port(), get.path(), get.max_body()), (&Port::Name("http".to_owned()), "/", 65_536));
         assert_eq!(ask.container, None);
         assert_eq!(parsed.asks.startup, None);
     }
 
+    /// What a liveness rule asks.
+    fn ask(rule: &str) -> Ask {
+        parse(&format!(r#"{{"selector": {{"matchLabels": {{"app": "a"}}}}, "liveness": {rule}}}"#))
+            .asks
+            .liveness
+            .unwrap()
+    }
+
     #[test]
     fn a_question_is_the_same_in_every_version() {
-        let handler = Handler::Http { port: Port::Name("http".to_owned()), path: "/live".to_owned() };
-        let ask = Ask { handler, container: Some("app".to_owned()) };
+        let ask = ask(r#"{"httpGet": {"port": "http", "path": "/live"}, "container": "app"}"#);
         assert_eq!(ask.to_string(), "httpGet http /live of app");
         assert_eq!(format!("{:016x}", ask.question().0), "22b06f781f432bfc");
     }
 
     #[test]
     fn whatever_differs_in_an_ask_makes_another_question() {
-        let number = Port::parse(&IntOrString::Int(80)).unwrap();
-        let name = Port::Name("http".to_owned());
+        let handlers = [
+            r#""httpGet": {"port": 80}"#,
+            r#""httpGet": {"port": "http"}"#,
+            r#""httpGet": {"port": 80, "path": "/live"}"#,
+            r#""httpGet": {"port": 80, "maxBody": 0}"#,
+            r#""httpGet": {"port": 80, "scheme": "HTTPS"}"#,
+            r#""httpGet": {"port": 80, "scheme": "HTTPS", "tls": {"serverName": "a"}}"#,
+            r#""httpGet": {"port": 80, "httpHeaders": [{"name": "a", "value": "b"}]}"#,
+            r#""httpGet": {"port": 80, "httpHeaders": [{"name": "a", "value": "b of app"}]}"#,
+            r#""httpGet": {"port": 80, "expectedStatuses": ["204"]}"#,
+            r#""httpGet": {"port": 80, "redirects": "SameHost"}"#,
+            r#""grpc": {"port": 80}"#,
+            r#""grpc": {"port": 80, "service": "shop"}"#,
+            r#""grpc": {"port": 80, "accept": ["NotServing"]}"#,
+            r#""grpc": {"port": 80, "tls": {}}"#,
+            r#""exec": {"command": ["a", "b"]}"#,
+            r#""exec": {"command": ["a b"]}"#,
+            r#""tcpSocket": {"port": 80}"#,
+            r#""tcpSocket": {"port": "http"}"#,
+        ];
         let mut questions = Vec::new();
-        for container in [None, Some("app".to_owned())] {
-            for port in [&number, &name] {
-                for handler in [
-                    Handler::Http { port: port.clone(), path: "/".to_owned() },
-                    Handler::Http { port: port.clone(), path: "/live".to_owned() },
-                    Handler::Tcp { port: port.clone() },
-                ] {
-                    questions.push(Ask { handler, container: container.clone() }.question());
-                }
-            }
+        for container in ["", r#", "container": "app""#] {
+            questions.extend(handlers.map(|handler| ask(&format!("{{{handler}{container}}}")).question()));
         }
         let count = questions.len();
         questions.sort();

@@ -12,6 +12,7 @@ pub mod conditions;
 mod convert;
 mod crd;
 mod duration;
+mod handler;
 mod manifest;
 mod names;
 mod place;
@@ -20,20 +21,26 @@ mod seat;
 mod selector;
 mod spec;
 mod status;
+#[cfg(test)]
+pub mod test_support;
 mod verdict;
 pub mod yaml;
 
-pub use convert::{Ask, Handler, ParsedPolicy, SpecError};
+pub use convert::{Ask, ParsedPolicy, SpecError};
 pub use crd::{crd, crd_yaml};
 pub use duration::{Duration, InvalidDuration};
+pub use handler::{
+    Exec, ExecSpec, Grpc, GrpcSpec, Handler, HttpGet, HttpGetSpec, HttpHeaderSpec, Redirects, Scheme, ServingState,
+    TcpSocket, TcpSocketSpec, Tls, TlsSpec,
+};
 pub use manifest::{policy_from_str, read_policy};
 pub use names::{ALIGNED_TO, CONTROLLER, GATE, VERDICT, aligned_to};
 pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};
 pub use spec::{
-    BackoffSpec, FleetSpec, HttpGet, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy, ProbePolicySpec,
-    RestartSpec, RuleSpec, SharedFailureSpec, TcpSocket, Through,
+    BackoffSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy, ProbePolicySpec, RestartSpec,
+    RuleSpec, SharedFailureSpec, Through,
 };
 pub use status::{
     IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,

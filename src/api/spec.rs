@@ -5,6 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::handler::{self, ExecSpec, GrpcSpec, HttpGetSpec, TcpSocketSpec};
 use super::status::ProbePolicyStatus;
 use super::{Duration, Selector, checks};
 
@@ -94,17 +95,26 @@ pub enum ModeSpec {
 /// One rule: what it asks, how often, and how many answers make a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[x_kube(validation = checks::ONE_HANDLER.rule())]
+#[x_kube(validation = handler::ONE.rule())]
 #[x_kube(validation = checks::STARTS_QUICKER.rule(), validation = checks::RECHECKS_QUICKER.rule())]
 pub struct RuleSpec {
-    /// Ask with an HTTP GET request. A status from 200 to 299 with its whole body passes; redirects are not followed.
-    /// Either this or tcpSocket.
+    /// Ask with an HTTP GET request. An expected status with a sound body passes.
+    /// One of the handlers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http_get: Option<HttpGet>,
+    pub http_get: Option<HttpGetSpec>,
 
-    /// Ask by opening a TCP connection. One that is accepted passes. Either this or httpGet.
+    /// Ask by opening a TCP connection. One that is accepted passes. One of the handlers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tcp_socket: Option<TcpSocket>,
+    pub tcp_socket: Option<TcpSocketSpec>,
+
+    /// Ask a gRPC health service (grpc.health.v1). A state that is accepted passes. One of the handlers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc: Option<GrpcSpec>,
+
+    /// Ask by running a command in the container, through the API server: the dearest kind, and at most 16 run at once.
+    /// Exit code 0 passes. The controller needs a right of its own for it. One of the handlers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exec: Option<ExecSpec>,
 
     /// From one attempt to the next: a duration from 10ms to 24h. Default 10s.
     #[serde(default = "default::period")]
@@ -152,36 +162,6 @@ pub struct RuleSpec {
     #[schemars(length(max = 63))]
     #[x_kube(validation = checks::CONTAINER.rule())]
     pub container: Option<String>,
-}
-
-/// An HTTP GET request.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HttpGet {
-    /// The pod's port: a number from 1 to 65535, or the name of a port that the container declares.
-    #[x_kube(validation = checks::PORT.rule())]
-    pub port: IntOrString,
-
-    /// The path that is requested, with its query: starts with /, visible ASCII characters only. Default /.
-    #[serde(default = "default::path")]
-    #[schemars(length(max = 1024))]
-    #[x_kube(validation = checks::PATH.rule())]
-    pub path: String,
-}
-
-/// A TCP connection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TcpSocket {
-    /// The pod's port: a number from 1 to 65535, or the name of a port that the container declares.
-    #[x_kube(validation = checks::PORT.rule())]
-    pub port: IntOrString,
-}
-
-/// The one handler of a rule.
-pub(super) enum HandlerSpec {
-    Http(HttpGet),
-    Tcp(TcpSocket),
 }
 
 /// How restarts are done, and what holds them back.
@@ -360,10 +340,6 @@ mod default {
 
     pub fn one() -> i32 {
         1
-    }
-
-    pub fn path() -> String {
-        "/".to_owned()
     }
 
     pub fn max_concurrent() -> IntOrString {

@@ -1,10 +1,11 @@
-//! The two clients of the API server: one that reads and may wait, one that acts and must hear every refusal.
+//! The clients of the API server: one that reads and may wait, one that acts and must hear every refusal, and one that
+//! runs commands, which may take long and must hear it too.
 
 use std::time::Duration;
 
 use kube::{Client, Config};
 
-/// Both clients.
+/// All of them.
 #[derive(Clone)]
 pub struct Clients {
     /// For lists, watches and what may be tried again: retries overload (429, 503, 504) by itself and sets no limit to
@@ -13,6 +14,8 @@ pub struct Clients {
     /// For effects: every answer comes back at once as it is, also a disruption budget's 429, and none takes longer
     /// than [`Clients::ACT_TIMEOUT`].
     pub actor: Client,
+    /// For commands in containers: every refusal at once, and no limit to how long an answer takes.
+    pub runner: Client,
     /// The namespace that the configuration names: the pod's own in a cluster.
     pub namespace: String,
 }
@@ -45,8 +48,9 @@ impl Clients {
         config.connect_timeout = Some(Self::CONNECT_TIMEOUT);
         let reader = Client::try_from(config.clone()).map_err(|error| ClientError::BadConfig(Box::new(error)))?;
         config.default_retry = false;
+        let runner = Client::try_from(config.clone()).map_err(|error| ClientError::BadConfig(Box::new(error)))?;
         config.read_timeout = Some(Self::ACT_TIMEOUT);
         let actor = Client::try_from(config).map_err(|error| ClientError::BadConfig(Box::new(error)))?;
-        Ok(Self { reader, actor, namespace })
+        Ok(Self { reader, actor, runner, namespace })
     }
 }

@@ -1,24 +1,26 @@
 //! Which container of a pod a rule means, and at which port.
 
 use super::records::{ContainerKind, ContainerRecord, Network, PodRecord};
-use crate::api::{Ask, Handler, Port};
+use crate::api::{Ask, Port};
 use crate::engine::TargetProblem;
 
-/// The position of the container among the pod's that a rule means, and the number of the port that it asks.
+/// The position of the container among the pod's that a rule means, and the number of the port that it asks, if any.
 ///
 /// The container is the one that the rule names; else the one that declares the named port; else the only one; else
 /// the one that the pod's annotation `kubectl.kubernetes.io/default-container` names.
-pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<(usize, u16), TargetProblem> {
+pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<(usize, Option<u16>), TargetProblem> {
     let at = container(pod, ask)?;
-    let number = port(&pod.containers[at], pod.network, asked_port(ask))?;
-    Ok((at, number))
+    match ask.handler.port() {
+        Some(asked) => Ok((at, Some(port(&pod.containers[at], pod.network, asked)?))),
+        None => Ok((at, None)),
+    }
 }
 
 fn container(pod: &PodRecord, ask: &Ask) -> Result<usize, TargetProblem> {
     if let Some(name) = &ask.container {
         return named(pod, name);
     }
-    if let Port::Name(port) = asked_port(ask) {
+    if let Some(Port::Name(port)) = ask.handler.port() {
         let mut declaring = positions(pod, |container| declares(container, port));
         match (declaring.next(), declaring.next()) {
             (None, _) => return Err(TargetProblem::UnknownPort),
@@ -31,12 +33,6 @@ fn container(pod: &PodRecord, ask: &Ask) -> Result<usize, TargetProblem> {
         (Some(only), None, _) => Ok(only),
         (_, _, Some(name)) => named(pod, name),
         (_, _, None) => Err(TargetProblem::AmbiguousContainer),
-    }
-}
-
-fn asked_port(ask: &Ask) -> &Port {
-    match &ask.handler {
-        Handler::Http { port, .. } | Handler::Tcp { port } => port,
     }
 }
 
@@ -70,8 +66,10 @@ fn port(container: &ContainerRecord, network: Network, port: &Port) -> Result<u1
 #[cfg(test)]
 mod tests {
     use std::num::NonZeroU16;
+    use std::sync::Arc;
 
     use super::*;
+    use crate::api::{Handler, TcpSocket};
     use crate::cluster::test_support::{PodBuilder, pod};
 
     fn one() -> PodBuilder {
@@ -83,7 +81,7 @@ mod tests {
     }
 
     fn ask(container: Option<&str>, port: Port) -> Ask {
-        Ask { handler: Handler::Tcp { port }, container: container.map(str::to_owned) }
+        Ask { handler: Handler::Tcp(Arc::new(TcpSocket { port })), container: container.map(str::to_owned) }
     }
 
     fn number(number: u16) -> Port {
@@ -133,6 +131,7 @@ mod tests {
             ("the node's network, by name", one().on_host_network(), ask(None, name("http")), Ok((0, 8080))),
             ("the node's network, undeclared", one().on_host_network(), ask(None, number(22)), Err(UndeclaredHostPort)),
         ] {
+            let expected = expected.map(|(at, number)| (at, Some(number)));
             assert_eq!(resolve(&pod.record(), &ask), expected, "{case}");
         }
     }

@@ -2,6 +2,7 @@
 //! Dropping it ends all of them.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
@@ -19,14 +20,14 @@ use super::gate::{GateCondition, GateWrite};
 use super::metrics::Metrics;
 use super::restart::Restart;
 use super::statuses::Statuses;
-use crate::api::VerdictAnnotation;
-use crate::cluster::Index;
+use crate::api::{Handler, VerdictAnnotation};
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, Uid};
+use crate::cluster::{AttemptTarget, Index};
 use crate::engine::{
     AttemptId, Effect, EffectResult, Engine, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal, ReplicaKey,
     RuleKind, Time, Transition, TransitionKind, Verdict,
 };
-use crate::probe::{Attempts, Ended, Loopback, Target};
+use crate::probe::{Attempts, Commands, Ended, Loopback, Target};
 use crate::runtime::timestamp;
 
 /// What the executors need.
@@ -36,6 +37,8 @@ pub struct Tools {
     pub actor: Client,
     /// How long an answer may take.
     pub timeout: Duration,
+    /// How commands are run in containers.
+    pub commands: Commands,
     /// The most attempts at once.
     pub max_attempts: NonZeroU16,
     /// Where events go.
@@ -244,7 +247,7 @@ impl Leader {
     fn begin_effect(&mut self, index: &Index, now: Time, effect: Effect) {
         match effect {
             Effect::StartAttempt { attempt, policy, incarnation, deadline } => {
-                let target = target(index, attempt, policy, incarnation);
+                let target = target(index, &self.tools.commands, attempt, policy, incarnation);
                 self.attempts.start(target, attempt, policy, deadline.since(now));
             }
             Effect::SetGate { replica, gate, verdict, reason } => {
@@ -361,10 +364,24 @@ async fn announce(tools: Tools, permit: Permit, mut queue: mpsc::Receiver<Announ
 }
 
 /// Where an attempt goes, if the container is still the one it was decided for.
-fn target(index: &Index, attempt: AttemptId, policy: PolicyKey, incarnation: Incarnation) -> Option<Target> {
+fn target(
+    index: &Index,
+    commands: &Commands,
+    attempt: AttemptId,
+    policy: PolicyKey,
+    incarnation: Incarnation,
+) -> Option<Target> {
     index.container_id(attempt.replica, incarnation)?;
-    let (address, handler) = index.attempt_target(attempt.replica, policy, attempt.rule)?;
-    Target::of(handler, address, Loopback::Refused)
+    let AttemptTarget { pod, port, container, handler } =
+        index.attempt_target(attempt.replica, policy, attempt.rule)?;
+    match (handler, port) {
+        (Handler::Exec(exec), _) => {
+            let ObjectName { namespace, name } = &pod.name;
+            Some(Target::inside(exec, commands.container(namespace, name, container)))
+        }
+        (_, Some(port)) => Target::of(handler, SocketAddr::new(pod.ip?, port), Loopback::Refused),
+        (_, None) => None,
+    }
 }
 
 fn failed(what: &str, pod: Option<&PodRecord>, failure: &Failure) -> EffectResult {

@@ -22,6 +22,7 @@ use super::state::State;
 use crate::api::CONTROLLER;
 use crate::cluster::{self, Clients, Index, Scope, WatchEvent};
 use crate::engine::{Engine, Span, Time};
+use crate::probe::Commands;
 use crate::runtime::Clock;
 
 /// How a controller is to run.
@@ -89,6 +90,7 @@ pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) 
     let tools = Tools {
         actor: clients.actor.clone(),
         timeout: settings.terms.request_timeout().into(),
+        commands: Commands::new(clients.runner),
         max_attempts: settings.max_attempts,
         recorder: Recorder::new(clients.actor, reporter),
         metrics,

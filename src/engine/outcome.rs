@@ -27,6 +27,20 @@ pub enum OutcomeClass {
         /// The HTTP status.
         status: u16,
     },
+    /// TLS with a certificate that the rule does not accept.
+    BadCertificate,
+    /// A gRPC call that failed.
+    BadCall {
+        /// gRPC's number for how, from 1.
+        code: u8,
+    },
+    /// A command that ended with an exit code other than 0.
+    BadExit {
+        /// The exit code.
+        code: u8,
+    },
+    /// A health service that says another state than the rule accepts.
+    NotServing,
     /// A good status whose body stalled, broke off or was malformed.
     BadBody,
     /// Our own fault, never the replica's: it counts for nothing.
@@ -49,9 +63,15 @@ impl OutcomeClass {
     pub const fn evidence(self) -> Evidence {
         match self {
             Self::Passed => Evidence::Pass,
-            Self::Refused | Self::ConnectTimeout | Self::NoResponse | Self::BadStatus { .. } | Self::BadBody => {
-                Evidence::Fail
-            }
+            Self::Refused
+            | Self::ConnectTimeout
+            | Self::NoResponse
+            | Self::BadCertificate
+            | Self::BadStatus { .. }
+            | Self::BadCall { .. }
+            | Self::BadExit { .. }
+            | Self::NotServing
+            | Self::BadBody => Evidence::Fail,
             Self::ProberError => Evidence::Nothing,
         }
     }
@@ -63,7 +83,11 @@ impl OutcomeClass {
             Self::Refused => "refused",
             Self::ConnectTimeout => "connect_timeout",
             Self::NoResponse => "no_response",
+            Self::BadCertificate => "bad_certificate",
             Self::BadStatus { .. } => "bad_status",
+            Self::BadCall { .. } => "bad_call",
+            Self::BadExit { .. } => "bad_exit",
+            Self::NotServing => "not_serving",
             Self::BadBody => "bad_body",
             Self::ProberError => "prober_error",
         }
@@ -78,7 +102,11 @@ impl std::fmt::Display for OutcomeClass {
             Self::Refused => f.write_str("connection refused"),
             Self::ConnectTimeout => f.write_str("connect timeout"),
             Self::NoResponse => f.write_str("no response"),
+            Self::BadCertificate => f.write_str("bad certificate"),
             Self::BadStatus { status } => write!(f, "status {status}"),
+            Self::BadCall { code } => write!(f, "gRPC status {code}"),
+            Self::BadExit { code } => write!(f, "exit code {code}"),
+            Self::NotServing => f.write_str("not serving"),
             Self::BadBody => f.write_str("bad body"),
             Self::ProberError => f.write_str("prober error"),
         }

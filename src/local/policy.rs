@@ -1,8 +1,8 @@
 //! A policy as processes can be run under it: at the speed of the scenario, asking only what the fake app has.
 
-use crate::api::{Ask, Handler, ParsedPolicy, SpecError};
+use crate::api::{Ask, ParsedPolicy, SpecError};
 use crate::engine::{PerRule, Policy, RuleKind, Span};
-use crate::scenario::{Endpoint, Speed};
+use crate::scenario::{Endpoint, Speed, Unanswerable};
 
 /// The shortest period and the shortest timeout that processes can keep: what the policy's own format allows.
 const LEAST: Span = Span::from_millis(10);
@@ -22,11 +22,10 @@ impl PacedPolicy {
     pub fn new(parsed: &ParsedPolicy, speed: Speed) -> Result<Self, SpecError> {
         let mut policy = parsed.policy.clone();
         for kind in RuleKind::ALL {
-            if let Some(Ask { handler: Handler::Http { path, .. }, .. }) = &parsed.asks[kind]
-                && Endpoint::at(path).is_none()
+            if let Some(ask) = &parsed.asks[kind]
+                && let Err(Unanswerable { field, sentence }) = Endpoint::asked_by(&ask.handler)
             {
-                let path_of = format!("spec.{kind}.httpGet.path");
-                return Err(SpecError { path: path_of, sentence: format!("the fake app has no endpoint {path}") });
+                return Err(SpecError { path: format!("spec.{kind}.{field}"), sentence });
             }
             let Some(rule) = &mut policy.rules[kind] else { continue };
             rule.initial_delay = speed.shorten(rule.initial_delay);
@@ -60,10 +59,7 @@ impl PacedPolicy {
 
     /// What a rule asks.
     pub(super) fn endpoint(&self, rule: RuleKind) -> Option<Endpoint> {
-        match &self.asks[rule].as_ref()?.handler {
-            Handler::Http { path, .. } => Endpoint::at(path),
-            Handler::Tcp { .. } => Some(Endpoint::Connection),
-        }
+        Endpoint::asked_by(&self.asks[rule].as_ref()?.handler).ok()
     }
 }
 
@@ -100,6 +96,9 @@ mod tests {
     #[test]
     fn a_question_that_the_fake_app_does_not_know_is_refused() {
         let refused = PacedPolicy::new(&policy("/healthz"), Speed::REAL).unwrap_err().to_string();
-        assert!(refused.starts_with("spec.liveness.httpGet.path: the fake app has no endpoint /healthz"), "{refused}");
+        assert!(
+            refused.starts_with("spec.liveness.httpGet.path: the scripted app has no endpoint /healthz; it has "),
+            "{refused}"
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! What the rules of a policy ask of the scripted app.
 
-use crate::api::{Handler, ParsedPolicy};
+use crate::api::ParsedPolicy;
 use crate::engine::{PerRule, RuleKind};
-use crate::scenario::{Endpoint, Scenario};
+use crate::scenario::{Endpoint, Scenario, Unanswerable};
 
 /// Why a policy cannot be run in the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -30,17 +30,11 @@ pub(super) fn endpoints(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Pe
                 });
             }
         }
-        endpoints[kind] = Some(match &ask.handler {
-            Handler::Tcp { .. } => Endpoint::Connection,
-            Handler::Http { path, .. } => Endpoint::at(path).ok_or_else(|| ModelError {
-                path: format!("spec.{kind}.httpGet.path"),
-                sentence: format!("the scenario has no endpoint {path}; it has {}", every_path()),
-            })?,
-        });
+        let endpoint = Endpoint::asked_by(&ask.handler);
+        endpoints[kind] = Some(endpoint.map_err(|Unanswerable { field, sentence }| ModelError {
+            path: format!("spec.{kind}.{field}"),
+            sentence,
+        })?);
     }
     Ok(endpoints)
-}
-
-fn every_path() -> String {
-    Endpoint::WITH_PATH.iter().filter_map(|endpoint| endpoint.path()).collect::<Vec<_>>().join(", ")
 }

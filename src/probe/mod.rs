@@ -5,9 +5,12 @@
 
 mod attempts;
 mod connect;
+mod exec;
+mod grpc;
 mod http;
 mod target;
 mod tcp;
+mod tls;
 
 use std::io;
 
@@ -16,21 +19,21 @@ use tokio::time::Instant;
 use crate::engine::{Outcome, OutcomeClass, Span};
 
 pub use attempts::{Attempts, Ended};
-pub use http::{HttpGet, InvalidHttpGet, MAX_BODY, MAX_HEAD};
-pub use target::{Loopback, RefusedAddress, Target};
-
-/// What an attempt asks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ask {
-    /// Whether a GET is answered with a status of 200 to 299 and a sound body. Redirects are not followed: one
-    /// leads to where nobody asked, so it is a bad status.
-    Http(HttpGet),
-    /// Whether a connection is accepted.
-    Tcp,
-}
+pub use exec::{Commands, Container};
+pub use http::MAX_HEAD;
+pub use target::{Loopback, RefusedTarget, Target};
 
 /// How late the end of an attempt may be noticed before its outcome is void.
 pub const STARVED_AFTER: Span = Span::from_millis(500);
+
+/// One kind of question.
+trait Kind {
+    /// Where it can be asked.
+    type Place;
+
+    /// Asks there, and tells by `stage` how far it has come.
+    async fn ask(&self, place: &Self::Place, stage: &mut Stage) -> io::Result<OutcomeClass>;
+}
 
 /// Asks once. Connecting, the answer's head and its body share one deadline: `timeout` after the first poll.
 ///
@@ -41,7 +44,7 @@ pub const STARVED_AFTER: Span = Span::from_millis(500);
 pub async fn attempt(target: &Target, timeout: Span) -> Outcome {
     let started = Instant::now();
     let mut stage = Stage::Connecting;
-    let ended = tokio::time::timeout(timeout.into(), ask(target, &mut stage)).await;
+    let ended = tokio::time::timeout(timeout.into(), target.ask(&mut stage)).await;
     let took = Span::from(started.elapsed());
     let class = match &ended {
         _ if took > timeout + STARVED_AFTER => OutcomeClass::ProberError,
@@ -50,21 +53,16 @@ pub async fn attempt(target: &Target, timeout: Span) -> Outcome {
         Err(_elapsed) => stage.silent(),
     };
     if class == OutcomeClass::ProberError {
-        tracing::debug!(address = %target.address(), %took, ?ended, "an attempt failed on our side");
+        tracing::debug!(%target, %took, ?ended, "an attempt failed on our side");
     }
     Outcome { class, took }
-}
-
-async fn ask(target: &Target, stage: &mut Stage) -> io::Result<OutcomeClass> {
-    match target.ask() {
-        Ask::Http(get) => http::ask(target.address(), get, stage).await,
-        Ask::Tcp => tcp::ask(target.address()).await,
-    }
 }
 
 /// How far an attempt has come, which decides what silence and a broken connection say about the replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Nothing of the replica's has been touched: what takes long is our own doing.
+    Preparing,
     /// There is no connection yet.
     Connecting,
     /// There is one, but no complete answer head.
@@ -76,6 +74,7 @@ enum Stage {
 impl Stage {
     const fn silent(self) -> OutcomeClass {
         match self {
+            Self::Preparing => OutcomeClass::ProberError,
             Self::Connecting => OutcomeClass::ConnectTimeout,
             Self::Waiting => OutcomeClass::NoResponse,
             Self::Reading => OutcomeClass::BadBody,
@@ -88,9 +87,13 @@ impl Stage {
         use io::ErrorKind as Kind;
         let cut = [Kind::ConnectionRefused, Kind::ConnectionReset, Kind::ConnectionAborted, Kind::BrokenPipe];
         let lost = [Kind::TimedOut, Kind::HostUnreachable];
+        // What is no TLS, and an end that TLS did not announce.
+        let garbled = [Kind::InvalidData, Kind::UnexpectedEof];
         match self {
-            _ if lost.contains(&error.kind()) => self.silent(),
+            _ if tls::is_distrust(error) => OutcomeClass::BadCertificate,
+            _ if lost.contains(&error.kind()) || garbled.contains(&error.kind()) => self.silent(),
             _ if !cut.contains(&error.kind()) => OutcomeClass::ProberError,
+            Self::Preparing => OutcomeClass::ProberError,
             Self::Connecting | Self::Waiting => OutcomeClass::Refused,
             Self::Reading => OutcomeClass::BadBody,
         }
@@ -103,7 +106,10 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
+    use serde_json::json;
+
     use super::*;
+    use crate::api::test_support::handler;
 
     #[test]
     fn an_error_counts_against_the_replica_only_if_the_replica_or_the_path_caused_it() {
@@ -117,6 +123,8 @@ mod tests {
             (Kind::BrokenPipe.into(), Refused, Refused, BadBody),
             (Kind::TimedOut.into(), ConnectTimeout, NoResponse, BadBody),
             (Kind::HostUnreachable.into(), ConnectTimeout, NoResponse, BadBody),
+            (Kind::InvalidData.into(), ConnectTimeout, NoResponse, BadBody),
+            (Kind::UnexpectedEof.into(), ConnectTimeout, NoResponse, BadBody),
             (Kind::NetworkUnreachable.into(), ProberError, ProberError, ProberError),
             (Kind::AddrNotAvailable.into(), ProberError, ProberError, ProberError),
             (Kind::PermissionDenied.into(), ProberError, ProberError, ProberError),
@@ -132,8 +140,9 @@ mod tests {
     #[tokio::test]
     async fn an_attempt_that_was_not_run_in_time_is_our_own_fault() {
         let silent = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let get = Ask::Http(HttpGet::new("/", None).unwrap());
-        let target = Target::new(silent.local_addr().unwrap(), get, Loopback::Allowed).unwrap();
+        let target =
+            Target::new(&handler(json!({"httpGet": {"port": 80}})), silent.local_addr().unwrap(), Loopback::Allowed)
+                .unwrap();
         let timeout = Span::from_millis(1);
         let running = tokio::spawn(async move { attempt(&target, timeout).await });
         tokio::task::yield_now().await;

@@ -1,15 +1,23 @@
 //! Where an attempt goes, and where none may ever go.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::{fmt, io};
 
-use super::{Ask, HttpGet};
-use crate::api::Handler;
+use super::{Container, Kind, Stage};
+use crate::api::{Exec, Grpc, Handler, HttpGet, TcpSocket};
+use crate::engine::OutcomeClass;
 
 /// What to ask and where. That it exists proves that the address may be contacted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    address: SocketAddr,
-    ask: Ask,
+#[derive(Clone, Debug)]
+pub struct Target(Question);
+
+#[derive(Clone, Debug)]
+enum Question {
+    Http(Arc<HttpGet>, SocketAddr),
+    Tcp(Arc<TcpSocket>, SocketAddr),
+    Grpc(Arc<Grpc>, SocketAddr),
+    Exec(Arc<Exec>, Container),
 }
 
 /// Whether this machine itself may be asked.
@@ -21,44 +29,68 @@ pub enum Loopback {
     Refused,
 }
 
-/// An address that no attempt may go to.
+/// Why a handler cannot be asked at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{address} is never contacted: it is {kind}; check the address in the pod's status")]
-pub struct RefusedAddress {
-    address: SocketAddr,
-    kind: &'static str,
+pub enum RefusedTarget {
+    /// No attempt may go there.
+    #[error("{address} is never contacted: it is {kind}; check the address in the pod's status")]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// What it is.
+        kind: &'static str,
+    },
+    /// A command is run in a container.
+    #[error("a command is not asked at an address, but run in a container")]
+    Command,
 }
 
 impl Target {
-    /// A target at `address`, or why that address is never contacted: link-local, a cloud's metadata service,
-    /// unspecified, multicast, broadcast, port 0, or loopback where that is refused. An IPv4 address written as
-    /// IPv6 is judged, and later contacted, as IPv4.
-    pub fn new(address: SocketAddr, ask: Ask, loopback: Loopback) -> Result<Self, RefusedAddress> {
+    /// What a rule's handler asks at `address`, or why that address is never contacted: link-local, a cloud's metadata
+    /// service, unspecified, multicast, broadcast, port 0, or loopback where that is refused. An IPv4 address written
+    /// as IPv6 is judged, and later contacted, as IPv4.
+    pub fn new(handler: &Handler, address: SocketAddr, loopback: Loopback) -> Result<Self, RefusedTarget> {
         let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-        match refused_kind(address, loopback) {
-            Some(kind) => Err(RefusedAddress { address, kind }),
-            None => Ok(Self { address, ask }),
+        if let Some(kind) = refused_kind(address, loopback) {
+            return Err(RefusedTarget::Address { address, kind });
+        }
+        match handler {
+            Handler::Http(get) => Ok(Self(Question::Http(Arc::clone(get), address))),
+            Handler::Tcp(socket) => Ok(Self(Question::Tcp(Arc::clone(socket), address))),
+            Handler::Grpc(grpc) => Ok(Self(Question::Grpc(Arc::clone(grpc), address))),
+            Handler::Exec(_) => Err(RefusedTarget::Command),
         }
     }
 
-    /// What a rule's handler asks at `address`; `None`, with a line in the log, if that cannot be asked.
+    /// The same as [`Self::new`], with a line in the log if it cannot be asked.
     pub fn of(handler: &Handler, address: SocketAddr, loopback: Loopback) -> Option<Self> {
-        let ask = match handler {
-            Handler::Http { path, .. } => HttpGet::new(path, None).map(Ask::Http).map_err(|error| error.to_string()),
-            Handler::Tcp { .. } => Ok(Ask::Tcp),
-        };
-        let target = ask.and_then(|ask| Self::new(address, ask, loopback).map_err(|error| error.to_string()));
+        let target = Self::new(handler, address, loopback);
         target.inspect_err(|error| tracing::debug!(%error, "an attempt cannot be made")).ok()
     }
 
-    /// Where it goes.
-    pub const fn address(&self) -> SocketAddr {
-        self.address
+    /// A command, in that container.
+    pub fn inside(exec: &Arc<Exec>, container: Container) -> Self {
+        Self(Question::Exec(Arc::clone(exec), container))
     }
 
-    /// What it asks.
-    pub const fn ask(&self) -> &Ask {
-        &self.ask
+    /// Asks, and tells by `stage` how far it has come.
+    pub(super) async fn ask(&self, stage: &mut Stage) -> io::Result<OutcomeClass> {
+        match &self.0 {
+            Question::Http(get, address) => get.ask(address, stage).await,
+            Question::Tcp(socket, address) => socket.ask(address, stage).await,
+            Question::Grpc(grpc, address) => grpc.ask(address, stage).await,
+            Question::Exec(exec, container) => exec.ask(container, stage).await,
+        }
+    }
+}
+
+/// Where it goes.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Question::Http(_, address) | Question::Tcp(_, address) | Question::Grpc(_, address) => address.fmt(f),
+            Question::Exec(_, container) => container.fmt(f),
+        }
     }
 }
 
@@ -97,10 +129,13 @@ fn refused_kind(address: SocketAddr, loopback: Loopback) -> Option<&'static str>
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::json;
 
-    fn target(address: &str, loopback: Loopback) -> Result<Target, RefusedAddress> {
-        Target::new(address.parse().unwrap(), Ask::Tcp, loopback)
+    use super::*;
+    use crate::api::test_support::handler;
+
+    fn target(address: &str, loopback: Loopback) -> Result<Target, RefusedTarget> {
+        Target::new(&handler(json!({"tcpSocket": {"port": 80}})), address.parse().unwrap(), loopback)
     }
 
     #[test]

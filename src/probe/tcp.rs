@@ -4,9 +4,15 @@ use std::io;
 use std::net::SocketAddr;
 
 use super::connect::connect;
+use super::{Kind, Stage};
+use crate::api::TcpSocket;
 use crate::engine::OutcomeClass;
 
-pub(super) async fn ask(address: SocketAddr) -> io::Result<OutcomeClass> {
-    connect(address).await?;
-    Ok(OutcomeClass::Passed)
+impl Kind for TcpSocket {
+    type Place = SocketAddr;
+
+    async fn ask(&self, place: &SocketAddr, _: &mut Stage) -> io::Result<OutcomeClass> {
+        connect(*place).await?;
+        Ok(OutcomeClass::Passed)
+    }
 }

@@ -1,6 +1,16 @@
 //! What the endpoints of the scripted app answer, which is all that a rule can see of a replica.
 
 use super::{Condition, Store, Stores, TrueState};
+use crate::api::Handler;
+
+/// A rule asks what the scripted app cannot be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unanswerable {
+    /// The field of the rule.
+    pub field: &'static str,
+    /// What is wrong with it.
+    pub sentence: String,
+}
 
 /// An endpoint of the scripted app.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +54,30 @@ impl Endpoint {
         Self::WITH_PATH.into_iter().find(|endpoint| endpoint.path() == path)
     }
 
+    /// The endpoint that a handler asks.
+    pub fn asked_by(handler: &Handler) -> Result<Self, Unanswerable> {
+        let refuse = |field, sentence| Err(Unanswerable { field, sentence });
+        match handler {
+            Handler::Tcp(_) => Ok(Self::Connection),
+            Handler::Exec(_) => refuse("exec", "the scripted app runs no commands".to_owned()),
+            Handler::Grpc(_) => refuse("grpc", "the scripted app has no gRPC health service".to_owned()),
+            Handler::Http(get) if get.tls().is_some() => {
+                refuse("httpGet.scheme", "the scripted app speaks no TLS".to_owned())
+            }
+            Handler::Http(get) if !get.expects(200) || get.expects(503) => {
+                refuse("httpGet.expectedStatuses", "the scripted app says yes with 200 and no with 503".to_owned())
+            }
+            Handler::Http(get) => Self::at(get.path()).map_or_else(
+                || {
+                    let paths: Vec<_> = Self::WITH_PATH.into_iter().filter_map(Self::path).collect();
+                    let (path, paths) = (get.path(), paths.join(", "));
+                    refuse("httpGet.path", format!("the scripted app has no endpoint {path}; it has {paths}"))
+                },
+                Ok,
+            ),
+        }
+    }
+
     /// Its path; a connection has none.
     pub const fn path(self) -> Option<&'static str> {
         match self {
@@ -80,7 +114,10 @@ impl Endpoint {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::api::test_support::handler;
 
     #[test]
     fn each_endpoint_sees_only_its_own_scope() {
@@ -108,6 +145,25 @@ mod tests {
         };
         assert_eq!(seeing(Store::State), [Endpoint::DeepShared, Endpoint::DeepAll]);
         assert_eq!(seeing(Store::Billing), [Endpoint::DeepAll]);
+    }
+
+    #[test]
+    fn a_rule_may_ask_only_what_the_app_can_answer() {
+        for (rule, endpoint) in [
+            (json!({"tcpSocket": {"port": 80}}), Ok(Endpoint::Connection)),
+            (json!({"httpGet": {"port": 80, "path": "/live"}}), Ok(Endpoint::Live)),
+            (json!({"httpGet": {"port": 80, "path": "/healthz"}}), Err("httpGet.path")),
+            (json!({"grpc": {"port": 80}}), Err("grpc")),
+            (json!({"exec": {"command": ["true"]}}), Err("exec")),
+            (json!({"httpGet": {"port": 80, "path": "/live", "scheme": "HTTPS"}}), Err("httpGet.scheme")),
+            (
+                json!({"httpGet": {"port": 80, "path": "/live", "expectedStatuses": ["200-599"]}}),
+                Err("httpGet.expectedStatuses"),
+            ),
+        ] {
+            let found = Endpoint::asked_by(&handler(rule.clone())).map_err(|refused| refused.field);
+            assert_eq!(found, endpoint, "{rule}");
+        }
     }
 
     #[test]

@@ -25,7 +25,7 @@ mod truth;
 use std::num::NonZeroU32;
 
 pub use condition::{Condition, TrueState};
-pub use endpoint::Endpoint;
+pub use endpoint::{Endpoint, Unanswerable};
 pub use file::{
     Fault, Kinds, Lasting, Nonsense, RandomFault, Reopening, Replicas, RequestsPerTurn, ScenarioFile, Startup, Stopped,
     Stuck, json_schema,

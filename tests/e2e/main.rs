@@ -11,6 +11,7 @@ mod support;
 mod budgets;
 mod containers;
 mod edits;
+mod exec;
 mod faults;
 mod leaders;
 mod lesson;

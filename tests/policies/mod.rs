@@ -33,6 +33,17 @@ pub fn good() -> Vec<String> {
             "liveness: {httpGet: {port: 1}}",
             "liveness: {httpGet: {port: 65535, path: '/live?deep=1&x=%20'}}",
             "liveness: {httpGet: {port: http}, tcpSocket: null}",
+            "liveness: {httpGet: {port: 80, maxBody: 0}}",
+            "liveness: {httpGet: {port: 80, scheme: HTTPS}}",
+            "liveness: {httpGet: {port: 80, scheme: HTTPS, tls: {}}}",
+            "liveness: {httpGet: {port: 80, scheme: HTTPS, tls: {serverName: a-1.b.example}}}",
+            "liveness: {httpGet: {port: 80, httpHeaders: [{name: Host, value: a.b:1}, {name: X-a_1, value: ''}]}}",
+            "liveness: {httpGet: {port: 80, expectedStatuses: ['100', 200-200, 300-599]}}",
+            "liveness: {httpGet: {port: 80, redirects: SameHost}}",
+            "liveness: {httpGet: {port: 80, maxBody: 1048576}}",
+            "liveness: {grpc: {port: 80}}",
+            "liveness: {grpc: {port: grpc, service: a.b/C, accept: [Serving, NotServing, Unknown], tls: {}}}",
+            "liveness: {exec: {command: [cat, '', '/a b']}, container: app}",
             "liveness: {tcpSocket: {port: a-1-b}, container: app}",
             "liveness: {tcpSocket: {port: 80}, period: 10ms, timeout: 24h, initialDelay: 24h}",
             "readiness: {tcpSocket: {port: 80}, startupPeriod: 9s, fastPeriod: 10ms}",
@@ -72,6 +83,11 @@ pub fn nonsense() -> Vec<Refused> {
     const HANDLER: &str = "must have exactly one handler";
     const PORT: &str = "must be a port number from 1 to 65535, or a port name";
     const PATH: &str = "must start with / and hold";
+    const HTTPS: &str = "must only be there with scheme: HTTPS";
+    const NAME: &str = "must be a DNS name";
+    const HEADER: &str = "must be a header's name";
+    const STATUSES: &str = "must be statuses such as 204";
+    const MAX_BODY: &str = "must be from 0 to 1048576 bytes";
     const CONTAINER: &str = "must be a container's name";
     const AMOUNT: &str = "must be a number from 1 to 10000, or a percentage from 1% to 100%";
 
@@ -116,6 +132,14 @@ pub fn nonsense() -> Vec<Refused> {
         ("liveness: {}", "spec.liveness", HANDLER),
         ("startup: {period: 5s}", "spec.startup", HANDLER),
         ("readiness: {httpGet: {port: 80}, tcpSocket: {port: 80}}", "spec.readiness", HANDLER),
+        ("readiness: {httpGet: {port: 80}, grpc: {port: 80}}", "spec.readiness", HANDLER),
+        ("liveness: {grpc: {port: 0}}", "spec.liveness.grpc.port", PORT),
+        ("liveness: {grpc: {port: 80, service: a b}}", "spec.liveness.grpc.service", "must be at most 253 visible"),
+        ("liveness: {grpc: {port: 80, accept: []}}", "spec.liveness.grpc.accept", "must name at least one state"),
+        ("liveness: {grpc: {port: 80, tls: {serverName: A}}}", "spec.liveness.grpc.tls.serverName", NAME),
+        ("readiness: {tcpSocket: {port: 80}, exec: {command: [a]}}", "spec.readiness", HANDLER),
+        ("liveness: {exec: {command: []}}", "spec.liveness.exec.command", "must name a program"),
+        ("liveness: {exec: {command: ['', a]}}", "spec.liveness.exec.command", "must name a program"),
         ("liveness: {tcpSocket: {port: 80}, period: 0s}", "spec.liveness.period", PERIOD),
         ("startup: {tcpSocket: {port: 80}, period: 9ms}", "spec.startup.period", PERIOD),
         ("readiness: {tcpSocket: {port: 80}, period: 24h1ms}", "spec.readiness.period", PERIOD),
@@ -159,6 +183,71 @@ pub fn nonsense() -> Vec<Refused> {
         ("liveness: {httpGet: {port: 80, path: \"/a\\n\"}}", "spec.liveness.httpGet.path", PATH),
         ("liveness: {httpGet: {port: 80, path: /ü}}", "spec.liveness.httpGet.path", PATH),
         ("liveness: {httpGet: {port: 80, path: /a#b}}", "spec.liveness.httpGet.path", PATH),
+        ("liveness: {httpGet: {port: 80, tls: {}}}", "spec.liveness.httpGet.tls", HTTPS),
+        ("liveness: {httpGet: {port: 80, scheme: HTTP, tls: {}}}", "spec.liveness.httpGet.tls", HTTPS),
+        (
+            "liveness: {httpGet: {port: 80, scheme: HTTPS, tls: {serverName: a..b}}}",
+            "spec.liveness.httpGet.tls.serverName",
+            NAME,
+        ),
+        (
+            "liveness: {httpGet: {port: 80, scheme: HTTPS, tls: {serverName: 10.0.0.1}}}",
+            "spec.liveness.httpGet.tls.serverName",
+            NAME,
+        ),
+        (
+            "liveness: {httpGet: {port: 80, scheme: HTTPS, tls: {serverName: ''}}}",
+            "spec.liveness.httpGet.tls.serverName",
+            NAME,
+        ),
+        (
+            "liveness: {httpGet: {port: 80, scheme: HTTPS, tls: {serverName: a, caBundle: none}}}",
+            "spec.liveness.httpGet.tls.caBundle",
+            "must be certificates in PEM",
+        ),
+        (
+            "liveness: {httpGet: {port: 80, scheme: HTTPS, tls: {caBundle: '-----BEGIN CERTIFICATE-----'}}}",
+            "spec.liveness.httpGet.tls.serverName",
+            "must be there beside caBundle",
+        ),
+        (
+            "liveness: {httpGet: {port: 80, httpHeaders: [{name: a b, value: c}]}}",
+            "spec.liveness.httpGet.httpHeaders[0].name",
+            HEADER,
+        ),
+        (
+            "liveness: {httpGet: {port: 80, httpHeaders: [{name: Content-length, value: '0'}]}}",
+            "spec.liveness.httpGet.httpHeaders[0].name",
+            HEADER,
+        ),
+        (
+            "liveness: {httpGet: {port: 80, httpHeaders: [{name: a, value: \"b\\r\\nc: d\"}]}}",
+            "spec.liveness.httpGet.httpHeaders[0].value",
+            "must be at most 1024 visible ASCII characters and blanks",
+        ),
+        (
+            "liveness: {httpGet: {port: 80, httpHeaders: [{name: Host, value: a}, {name: hOST, value: b}]}}",
+            "spec.liveness.httpGet.httpHeaders",
+            "must not have the same name twice",
+        ),
+        ("liveness: {httpGet: {port: 80, expectedStatuses: []}}", "spec.liveness.httpGet.expectedStatuses", STATUSES),
+        (
+            "liveness: {httpGet: {port: 80, expectedStatuses: [2xx]}}",
+            "spec.liveness.httpGet.expectedStatuses",
+            STATUSES,
+        ),
+        (
+            "liveness: {httpGet: {port: 80, expectedStatuses: ['600']}}",
+            "spec.liveness.httpGet.expectedStatuses",
+            STATUSES,
+        ),
+        (
+            "liveness: {httpGet: {port: 80, expectedStatuses: [299-200]}}",
+            "spec.liveness.httpGet.expectedStatuses",
+            STATUSES,
+        ),
+        ("liveness: {httpGet: {port: 80, maxBody: -1}}", "spec.liveness.httpGet.maxBody", MAX_BODY),
+        ("liveness: {httpGet: {port: 80, maxBody: 1048577}}", "spec.liveness.httpGet.maxBody", MAX_BODY),
         ("liveness: {tcpSocket: {port: 80}, container: ''}", "spec.liveness.container", CONTAINER),
         ("liveness: {tcpSocket: {port: 80}, container: App}", "spec.liveness.container", CONTAINER),
         ("liveness: {tcpSocket: {port: 80}, container: a-}", "spec.liveness.container", CONTAINER),
@@ -195,7 +284,11 @@ pub fn malformed() -> Vec<(String, &'static str)> {
             ("liveness: {httpGet: {}}", "port"),
             ("liveness: {httpGet: {port: 80, host: example.org}}", "host"),
             ("liveness: {httpGet: {port: 1.5}}", "port"),
-            ("liveness: {exec: {command: [a]}}", "exec"),
+            ("liveness: {httpGet: {port: 80, scheme: https}}", "scheme"),
+            ("liveness: {httpGet: {port: 80, redirects: All}}", "redirects"),
+            ("liveness: {grpc: {port: 80, accept: [SERVING]}}", "accept"),
+            ("liveness: {exec: {command: a}}", "command"),
+            ("liveness: {heartbeat: {}}", "heartbeat"),
             ("liveness: {tcpSocket: {port: 80}, period: 5}", "period"),
             ("liveness: {tcpSocket: {port: 80}, periodSeconds: 5}", "periodSeconds"),
             ("startup: {tcpSocket: {port: 80}, timeoutSeconds: 1}", "timeoutSeconds"),

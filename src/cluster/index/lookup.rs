@@ -1,13 +1,25 @@
 //! What executors ask the index: the names behind the engine's keys, and where attempts go.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 
 use super::Index;
 use crate::api::{Handler, ParsedPolicy, SeatName};
 use crate::cluster::records::{OwnerRecord, PodRecord, PolicyRecord};
 use crate::cluster::target;
 use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RuleKind, SeatKey, Slot};
+
+/// Where an attempt goes, and what it asks there.
+#[derive(Debug, PartialEq, Eq)]
+pub struct AttemptTarget<'a> {
+    /// Into which pod.
+    pub pod: &'a PodRecord,
+    /// The port, if the handler needs one.
+    pub port: Option<u16>,
+    /// The name of the container.
+    pub container: &'a str,
+    /// What.
+    pub handler: &'a Handler,
+}
 
 impl Index {
     /// The pod behind a key, as long as it exists.
@@ -23,17 +35,12 @@ impl Index {
         pod.record.containers.get(at)?.id.as_deref()
     }
 
-    /// Where an attempt of a rule goes now, and what it asks there; `None` if the pod has no address or no such target.
-    pub fn attempt_target(
-        &self,
-        replica: ReplicaKey,
-        policy: PolicyKey,
-        rule: RuleKind,
-    ) -> Option<(SocketAddr, &Handler)> {
+    /// Where an attempt of a rule goes now, and what it asks there; `None` if the pod has no such target.
+    pub fn attempt_target(&self, replica: ReplicaKey, policy: PolicyKey, rule: RuleKind) -> Option<AttemptTarget<'_>> {
         let pod = self.pod(replica)?;
         let ask = self.policies.asks(policy)?[rule].as_ref()?;
-        let (_, port) = target::resolve(pod, ask).ok()?;
-        Some((SocketAddr::new(pod.ip?, port), &ask.handler))
+        let (at, port) = target::resolve(pod, ask).ok()?;
+        Some(AttemptTarget { pod, port, container: &pod.containers[at].name, handler: &ask.handler })
     }
 
     /// A policy's object as last seen.
@@ -104,9 +111,10 @@ mod tests {
         let mut world = World::new();
         world.policy(policy("p", "00:00:00").record());
         world.pod(web("a"));
-        let (address, handler) = world.index.attempt_target(FIRST, OLDEST, RuleKind::Liveness).unwrap();
-        assert_eq!(address.to_string(), "10.0.0.7:8080");
-        assert!(matches!(handler, Handler::Http { path, .. } if path == "/live"));
+        let target = world.index.attempt_target(FIRST, OLDEST, RuleKind::Liveness).unwrap();
+        assert_eq!((target.pod.ip.unwrap().to_string(), target.port), ("10.0.0.7".to_owned(), Some(8080)));
+        assert_eq!(target.container, "app");
+        assert!(matches!(target.handler, Handler::Http(get) if get.path() == "/live"));
         assert_eq!(world.index.attempt_target(FIRST, OLDEST, RuleKind::Readiness), None);
     }
 

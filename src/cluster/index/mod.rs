@@ -19,6 +19,7 @@ use policies::Policies;
 use slab::Slab;
 
 pub use super::listing::WatchHealth;
+pub use lookup::AttemptTarget;
 
 /// What is known of the cluster. Pure: it is told what the watches delivered, and answers with the inputs that follow.
 #[derive(Debug)]

@@ -73,8 +73,8 @@ mod tests {
             assert_eq!(content.to_possible_value().unwrap().get_name(), content.name());
             let asks = policy.spec.parse(1, Phase::Spread).unwrap().asks;
             match &asks[RuleKind::Readiness].as_ref().unwrap().handler {
-                Handler::Http { path, .. } => assert_eq!(path[1..], *content.name()),
-                Handler::Tcp { .. } => panic!("{} asks no path", content.name()),
+                Handler::Http(get) => assert_eq!(get.path()[1..], *content.name()),
+                Handler::Tcp(_) | Handler::Grpc(_) | Handler::Exec(_) => panic!("{} asks no path", content.name()),
             }
         }
         assert_eq!(Content::value_variants(), Content::ALL);

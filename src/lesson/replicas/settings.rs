@@ -69,9 +69,10 @@ pub fn describe(policy: &ParsedPolicy, kind: RuleKind, turn: Span) -> String {
     let (Some(rule), Some(ask)) = (policy.policy.rule(kind), &policy.asks[kind]) else { return String::new() };
     let period = rule.period.as_nanos() / turn.as_nanos();
     let scope = match (kind, &ask.handler) {
-        (RuleKind::Startup | RuleKind::Readiness, _) | (RuleKind::Liveness, Handler::Tcp { .. }) => "",
-        (RuleKind::Liveness, Handler::Http { path, .. }) if path == "/ready" => " scope dependency",
-        (RuleKind::Liveness, Handler::Http { .. }) => " scope process",
+        (RuleKind::Startup | RuleKind::Readiness, _)
+        | (RuleKind::Liveness, Handler::Tcp(_) | Handler::Grpc(_) | Handler::Exec(_)) => "",
+        (RuleKind::Liveness, Handler::Http(get)) if get.path() == "/ready" => " scope dependency",
+        (RuleKind::Liveness, Handler::Http(_)) => " scope process",
     };
     format!("period {period} threshold {}{scope}", rule.failure_threshold)
 }

@@ -11,7 +11,7 @@ const MAX_HEADERS: usize = 128;
 
 /// What stands at the beginning of some bytes.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Head {
+pub(super) enum Head<'a> {
     /// The beginning of a head.
     Partial,
     /// No head.
@@ -26,11 +26,13 @@ pub(super) enum Head {
         status: u16,
         /// What follows; malformed if the headers contradict each other.
         body: Result<Body, Malformed>,
+        /// Where the server sends who asks.
+        location: Option<&'a [u8]>,
     },
 }
 
 /// Reads a head at the beginning of `bytes`.
-pub(super) fn parse(bytes: &[u8]) -> Head {
+pub(super) fn parse(bytes: &[u8]) -> Head<'_> {
     let mut headers = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let mut response = Response::new(&mut []);
     let parsed = ParserConfig::default()
@@ -40,7 +42,8 @@ pub(super) fn parse(bytes: &[u8]) -> Head {
         (Ok(Status::Partial), _) => Head::Partial,
         (Ok(Status::Complete(length)), Some(100 | 102..=199)) => Head::Interim { length },
         (Ok(Status::Complete(length)), Some(status)) => {
-            Head::Final { length, status, body: body(status, response.headers) }
+            let location = location(status, response.headers);
+            Head::Final { length, status, body: body(status, response.headers), location }
         }
         (Ok(Status::Complete(_)), None) | (Err(_), _) => Head::Malformed,
     }
@@ -48,7 +51,7 @@ pub(super) fn parse(bytes: &[u8]) -> Head {
 
 /// How the body is framed (RFC 9112, section 6.3).
 fn body(status: u16, headers: &[Header<'_>]) -> Result<Body, Malformed> {
-    if status == 204 {
+    if matches!(status, 101 | 204 | 304) {
         return Ok(Body::sized(0));
     }
     if let Some(codings) = values(headers, "transfer-encoding").last() {
@@ -61,6 +64,11 @@ fn body(status: u16, headers: &[Header<'_>]) -> Result<Body, Malformed> {
         Some(first) if lengths.all(|other| other == first) => first.map(Body::sized),
         Some(_) => Err(Malformed),
     }
+}
+
+fn location<'a>(status: u16, headers: &[Header<'a>]) -> Option<&'a [u8]> {
+    let redirects = matches!(status, 301 | 302 | 303 | 307 | 308);
+    headers.iter().find(|header| redirects && header.name.eq_ignore_ascii_case("location")).map(|header| header.value)
 }
 
 fn values<'a>(headers: &'a [Header<'a>], name: &'static str) -> impl Iterator<Item = &'a [u8]> {
@@ -103,6 +111,15 @@ mod tests {
             ("X-Folded: a\r\n b\r\nContent-Length: 5\r\n", Ok(Body::sized(5))),
         ] {
             assert_eq!(framing(headers), body, "{headers:?}");
+        }
+    }
+
+    #[test]
+    fn only_a_redirect_leads_elsewhere() {
+        for (status, location) in [(200, None), (201, None), (304, None), (302, Some(&b"/a"[..])), (308, Some(b"/a"))] {
+            let head = format!("HTTP/1.1 {status} Fine\r\nLocation: /a\r\n\r\n");
+            let Head::Final { location: found, .. } = parse(head.as_bytes()) else { panic!("{status}") };
+            assert_eq!(found, location, "{status}");
         }
     }
 

@@ -1,74 +1,45 @@
-//! The question: a GET with as few headers as a server may expect.
+//! The question: a GET with as few headers as a server may expect, and those that the rule gives.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
-/// A GET of one path. Cheap to clone: what it says is shared.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpGet {
-    path: Arc<str>,
-    host: Option<Arc<str>>,
-}
+use crate::api::HttpGet;
 
-/// Text that cannot stand in a request.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum InvalidHttpGet {
-    /// In the place of the path.
-    #[error("{0:?} is no path: write one that begins with / and has at most {MAX_PATH} visible ASCII characters")]
-    Path(String),
-    /// In the place of the host.
-    #[error("{0:?} is no host: write 1 to {MAX_HOST} visible ASCII characters")]
-    Host(String),
-}
-
-const MAX_PATH: usize = 2048;
-const MAX_HOST: usize = 255;
-
-impl HttpGet {
-    /// A GET of `path`, query included, with `host` as the `Host` header; `None` is the address that is asked.
-    pub fn new(path: &str, host: Option<&str>) -> Result<Self, InvalidHttpGet> {
-        if !path.starts_with('/') || path.len() > MAX_PATH || !is_visible(path) {
-            return Err(InvalidHttpGet::Path(path.to_owned()));
-        }
-        if let Some(host) = host.filter(|host| host.is_empty() || host.len() > MAX_HOST || !is_visible(host)) {
-            return Err(InvalidHttpGet::Host(host.to_owned()));
-        }
-        Ok(Self { path: path.into(), host: host.map(Arc::from) })
+/// The whole request for `path` as it is sent to `address`.
+pub(super) fn text(get: &HttpGet, path: &str, address: SocketAddr) -> String {
+    const OWN: [(&str, &str); 3] = [
+        ("User-Agent", concat!("probe-policy/", env!("CARGO_PKG_VERSION"))),
+        ("Accept", "*/*"),
+        ("Connection", "close"),
+    ];
+    let mut text = String::with_capacity(256);
+    // Writing to a String cannot fail.
+    let _ = write!(text, "GET {path} HTTP/1.1\r\n");
+    if get.header("host").is_none() {
+        let _ = write!(text, "Host: {address}\r\n");
     }
-
-    /// The whole request as it is sent to `address`.
-    pub(super) fn request(&self, address: SocketAddr) -> String {
-        let path = &self.path;
-        let host = self.host.as_deref().map_or_else(|| address.to_string(), str::to_owned);
-        let version = env!("CARGO_PKG_VERSION");
-        format!(
-            "GET {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: probe-policy/{version}\r\n\
-             Accept: */*\r\nConnection: close\r\n\r\n"
-        )
+    let own = OWN.into_iter().filter(|(name, _)| get.header(name).is_none());
+    for (name, value) in get.headers().chain(own) {
+        let _ = write!(text, "{name}: {value}\r\n");
     }
-}
-
-/// Nothing that could end a line or a word of the request early.
-fn is_visible(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_graphic())
+    text.push_str("\r\n");
+    text
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::api::test_support::get;
 
     #[test]
-    fn the_request_names_the_address_unless_a_host_is_given() {
-        for (address, host, line) in [
-            ("10.0.0.1:80", None, "10.0.0.1:80"),
-            ("[fd00::1]:8080", None, "[fd00::1]:8080"),
-            ("10.0.0.1:80", Some("validator.example"), "validator.example"),
-        ] {
-            let get = HttpGet::new("/live?deep=1", host).unwrap();
+    fn the_request_names_the_address() {
+        for address in ["10.0.0.1:80", "[fd00::1]:8080"] {
             assert_eq!(
-                get.request(address.parse().unwrap()),
+                text(&get(json!({})), "/live?deep=1", address.parse().unwrap()),
                 format!(
-                    "GET /live?deep=1 HTTP/1.1\r\nHost: {line}\r\nUser-Agent: probe-policy/{}\r\nAccept: */*\r\n\
+                    "GET /live?deep=1 HTTP/1.1\r\nHost: {address}\r\nUser-Agent: probe-policy/{}\r\nAccept: */*\r\n\
                      Connection: close\r\n\r\n",
                     env!("CARGO_PKG_VERSION")
                 )
@@ -77,14 +48,17 @@ mod tests {
     }
 
     #[test]
-    fn text_that_would_break_the_request_is_refused() {
-        let long = format!("/{}", "a".repeat(MAX_PATH));
-        for path in ["", "live", "/a b", "/a\r\nX: y", "/\u{e4}", "/\t", long.as_str()] {
-            assert_eq!(HttpGet::new(path, None), Err(InvalidHttpGet::Path(path.to_owned())));
-        }
-        let long = "a".repeat(MAX_HOST + 1);
-        for host in ["", "a b", "a\r\nX: y", long.as_str()] {
-            assert_eq!(HttpGet::new("/", Some(host)), Err(InvalidHttpGet::Host(host.to_owned())));
-        }
+    fn headers_of_the_rule_take_the_place_of_our_own() {
+        let headers = json!([
+            {"name": "host", "value": "shop.example"},
+            {"name": "ACCEPT", "value": "application/health+json"},
+            {"name": "User-Agent", "value": ""},
+            {"name": "X-Probe", "value": "a, b"},
+        ]);
+        assert_eq!(
+            text(&get(json!({"httpHeaders": headers})), "/", "10.0.0.1:80".parse().unwrap()),
+            "GET / HTTP/1.1\r\nhost: shop.example\r\nACCEPT: application/health+json\r\nUser-Agent: \r\n\
+             X-Probe: a, b\r\nConnection: close\r\n\r\n"
+        );
     }
 }

@@ -1,39 +1,8 @@
-//! Attempts against real sockets that misbehave: each ends in the right class, within the deadline.
-#![expect(clippy::unwrap_used, reason = "a test that cannot set its stage has failed")]
+//! Over plain HTTP and TCP.
 
-use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
-
-use probe_policy::engine::{OutcomeClass, Span};
-use probe_policy::probe::{self, Ask, HttpGet, Loopback, STARVED_AFTER, Target};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::task::JoinSet;
-
-const TIMEOUT: Span = Span::from_secs(1);
-
-/// What a server does once it has read the request.
-#[derive(Clone, Debug)]
-enum Step {
-    Send(Vec<u8>),
-    /// A packet for each of the pieces, one every so many milliseconds.
-    Trickle(Vec<&'static str>, u64),
-    /// The same bytes over and over, thousands at once.
-    SendForever(&'static [u8]),
-    /// Ends its side only, and keeps reading.
-    HalfClose,
-    /// Keeps the connection open until the other side ends it.
-    Hold,
-    Reset,
-}
-
-use OutcomeClass::{BadBody, BadStatus, ConnectTimeout, NoResponse, Passed, Refused};
-use Step::{HalfClose, Hold, Reset, SendForever, Trickle};
-
-fn send(text: impl AsRef<[u8]>) -> Step {
-    Step::Send(text.as_ref().to_vec())
-}
+use super::server::Step::{self, HalfClose, Hold, Reset, SendForever, Trickle};
+use super::server::{accept_all, never_accepting, refusing, send, serve, serve_by};
+use super::*;
 
 /// The whole table runs at once, so it takes the timeout once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -79,14 +48,18 @@ async fn every_misbehaviour_gets_its_class_within_the_deadline() {
         ("a chunk for ever", vec![chunked("FFFFFFFFFFFFFFFF\r\n"), SendForever(b"all is well ")], Passed),
         ("chunks for ever", vec![chunked(""), SendForever(b"1\r\na\r\n")], Passed),
         // Bad statuses
-        ("an error", hold_after("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 9\r\n\r\n"), status(503)),
-        ("a redirect", hold_after("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\n\r\n"), status(302)),
-        ("not modified", hold_after("HTTP/1.1 304 Not Modified\r\n\r\n"), status(304)),
-        ("switching protocols", hold_after("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"), status(101)),
+        ("an error", hold_after("HTTP/1.1 503 Service Unavailable\r\nContent-Length: 9\r\n\r\n"), bad_status(503)),
+        ("a redirect", hold_after("HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\n\r\n"), bad_status(302)),
+        ("not modified", hold_after("HTTP/1.1 304 Not Modified\r\n\r\n"), bad_status(304)),
+        (
+            "switching protocols",
+            hold_after("HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n"),
+            bad_status(101),
+        ),
         (
             "an interim answer, then an error",
             hold_after("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 500 No\r\n\r\n"),
-            status(500),
+            bad_status(500),
         ),
         // Bodies that never become good
         ("a body that stalls", hold_after("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok"), BadBody),
@@ -146,15 +119,91 @@ async fn every_misbehaviour_gets_its_class_within_the_deadline() {
     let silent = serve(vec![Hold]).await.unwrap();
     running.spawn(check("TCP to a server that never answers", tcp(silent), Passed));
 
-    let wrong: Vec<String> = running.join_all().await.into_iter().flatten().collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert_none(running).await;
+}
+
+/// What the rule says beside where, and what a server answers.
+#[tokio::test]
+async fn the_rule_says_what_passes() {
+    let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
+    let status = |status: u16| format!("HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n");
+    let unchanged = "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n";
+    let mut running = JoinSet::new();
+    for (name, settings, answer, expected) in [
+        ("nothing of the body", json!({"maxBody": 0}), head.to_owned(), Passed),
+        ("as much of the body as is there", json!({"maxBody": 2}), format!("{head}ok"), Passed),
+        ("more of the body than is there", json!({"maxBody": 3}), format!("{head}ok"), BadBody),
+        ("an expected status", json!({"expectedStatuses": ["204", "400-499"]}), status(401), Passed),
+        ("one that is not", json!({"expectedStatuses": ["204", "400-499"]}), status(200), bad_status(200)),
+        ("an expected status without a body", json!({"expectedStatuses": ["304"]}), unchanged.to_owned(), Passed),
+        ("an expected redirect", json!({"expectedStatuses": ["302"], "redirects": "SameHost"}), status(302), Passed),
+    ] {
+        let server = serve(vec![send(answer), Hold]).await.unwrap();
+        running.spawn(check(name, http_with(server, settings), expected));
+    }
+    assert_none(running).await;
+}
+
+#[tokio::test]
+async fn redirects_are_followed_only_if_they_stay_with_the_host() {
+    let elsewhere = serve(vec![send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), Hold]).await.unwrap();
+    let server = serve_by(move |path| {
+        let redirect = |to: &str| vec![send(format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\n\r\n")), Hold];
+        match path {
+            "/first" => redirect("/second"),
+            "/second" => redirect("/third#part"),
+            "/third" => vec![send("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), Hold],
+            "/ring" => redirect("/ring"),
+            "/stalls" => redirect("/silence"),
+            "/elsewhere" => redirect(&format!("http://{elsewhere}/")),
+            "/metadata" => redirect("http://169.254.169.254/latest/meta-data/"),
+            _ => vec![Hold],
+        }
+    })
+    .await
+    .unwrap();
+    let mut running = JoinSet::new();
+    for (path, redirects, expected) in [
+        ("/first", "SameHost", Passed),
+        ("/first", "None", bad_status(302)),
+        ("/ring", "SameHost", bad_status(302)),
+        ("/stalls", "SameHost", NoResponse),
+        ("/elsewhere", "SameHost", bad_status(302)),
+        ("/metadata", "SameHost", bad_status(302)),
+    ] {
+        let target = http_with(server, json!({"path": path, "redirects": redirects}));
+        running.spawn(check(path, target, expected));
+    }
+    assert_none(running).await;
+}
+
+/// What neither side keeps in a buffer of its sockets was read.
+#[tokio::test]
+async fn what_is_sent_for_ever_is_not_read_for_ever() {
+    const SOCKET_BUFFERS: usize = 8 << 20;
+    for (head, what) in [("HTTP/1.1 200 OK\r\nX: ", "a header"), ("HTTP/1.1 200 OK\r\n\r\n", "a body")] {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let target = http(listener.local_addr().unwrap());
+        let server = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            stream.write_all(head.as_bytes()).await.unwrap();
+            let mut sent = 0;
+            while let Ok(more) = stream.write(&[b'a'; 4096]).await {
+                sent += more;
+            }
+            sent
+        });
+        probe::attempt(&target, TIMEOUT).await;
+        let sent = server.await.unwrap();
+        assert!(sent < SOCKET_BUFFERS, "{sent} bytes of {what}");
+    }
 }
 
 #[tokio::test]
 async fn an_attempt_ends_its_connection_by_a_reset() {
-    for ask in [Ask::Http(HttpGet::new("/", None).unwrap()), Ask::Tcp] {
+    for ask in [http, tcp] {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-        let target = Target::new(listener.local_addr().unwrap(), ask, Loopback::Allowed).unwrap();
+        let target = ask(listener.local_addr().unwrap());
         let server = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await?;
             stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
@@ -169,92 +218,19 @@ async fn an_attempt_ends_its_connection_by_a_reset() {
 async fn ipv6_is_asked_as_ipv4_is() {
     let listener = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();
-    tokio::spawn(accept_all(listener, vec![send("HTTP/1.1 204 No Content\r\n\r\n"), Hold]));
+    tokio::spawn(accept_all(listener, |_| vec![send("HTTP/1.1 204 No Content\r\n\r\n"), Hold]));
     assert_eq!(probe::attempt(&http(address), TIMEOUT).await.class, Passed);
     assert_eq!(probe::attempt(&tcp(address), TIMEOUT).await.class, Passed);
 }
 
-/// A complaint if the outcome is another, or comes too late.
-async fn check(name: &'static str, target: Target, expected: OutcomeClass) -> Option<String> {
-    let outcome = probe::attempt(&target, TIMEOUT).await;
-    let right = outcome.class == expected && outcome.took <= TIMEOUT + STARVED_AFTER;
-    (!right).then(|| format!("{name}: expected {expected:?}, found {:?} after {}", outcome.class, outcome.took))
-}
-
-const fn status(status: u16) -> OutcomeClass {
-    BadStatus { status }
-}
-
-fn http(address: SocketAddr) -> Target {
-    Target::new(address, Ask::Http(HttpGet::new("/live", None).unwrap()), Loopback::Allowed).unwrap()
-}
-
-fn tcp(address: SocketAddr) -> Target {
-    Target::new(address, Ask::Tcp, Loopback::Allowed).unwrap()
-}
-
-/// The address of a server that goes through `steps` on every connection.
-async fn serve(steps: Vec<Step>) -> io::Result<SocketAddr> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let address = listener.local_addr()?;
-    tokio::spawn(accept_all(listener, steps));
-    Ok(address)
-}
-
-async fn accept_all(listener: TcpListener, steps: Vec<Step>) -> io::Result<()> {
-    loop {
-        let (stream, _) = listener.accept().await?;
-        tokio::spawn(go_through(stream, steps.clone()));
+/// The tests over again, in a process whose environment names a proxy at which nobody listens.
+#[test]
+fn proxies_in_the_environment_are_ignored() {
+    let mut again = Command::new(env::current_exe().unwrap());
+    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+        again.env(name, "http://127.0.0.1:1");
     }
-}
-
-/// The client may be gone at any step, which is its right.
-async fn go_through(mut stream: TcpStream, steps: Vec<Step>) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut request = Vec::new();
-    while !request.ends_with(b"\r\n\r\n") {
-        if stream.read_buf(&mut request).await? == 0 {
-            return Ok(());
-        }
-    }
-    for step in steps {
-        match step {
-            Step::Send(bytes) => stream.write_all(&bytes).await?,
-            Step::Trickle(pieces, pause) => {
-                for piece in pieces {
-                    stream.write_all(piece.as_bytes()).await?;
-                    tokio::time::sleep(Duration::from_millis(pause)).await;
-                }
-            }
-            Step::SendForever(bytes) => {
-                let many = bytes.repeat(4096 / bytes.len());
-                loop {
-                    stream.write_all(&many).await?;
-                }
-            }
-            Step::HalfClose => stream.shutdown().await?,
-            Step::Hold => {
-                stream.read_to_end(&mut Vec::new()).await?;
-            }
-            Step::Reset => stream.set_zero_linger()?,
-        }
-    }
-    Ok(())
-}
-
-/// An address that refuses connections, and the socket that keeps the port from being given to anybody else.
-async fn refusing() -> io::Result<(SocketAddr, TcpSocket)> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    Ok((socket.local_addr()?, socket))
-}
-
-/// An address whose accept queue is full for as long as the sockets live.
-async fn never_accepting() -> io::Result<(SocketAddr, (TcpListener, TcpStream))> {
-    let socket = TcpSocket::new_v4()?;
-    socket.bind((Ipv4Addr::LOCALHOST, 0).into())?;
-    let listener = socket.listen(0)?;
-    let address = listener.local_addr()?;
-    let queued = TcpStream::connect(address).await?;
-    Ok((address, (listener, queued)))
+    let run = again.args(["--exact", "http::ipv6_is_asked_as_ipv4_is", "https::good_servers_pass"]).output().unwrap();
+    let said = String::from_utf8_lossy(&run.stdout);
+    assert!(run.status.success() && said.contains("2 passed"), "{said}");
 }
