@@ -2,6 +2,9 @@
 
 use super::{Phase, RuleKind, Span, Time};
 
+/// The grain of the phases that are spread.
+const COALESCED_TO: Span = Span::from_millis(10);
+
 /// The grid of instants that a rule's attempts fall on: every `period`, from `offset` on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Grid {
@@ -16,7 +19,7 @@ impl Grid {
         let period = period.as_nanos().max(1);
         let offset = match phase {
             Phase::Aligned { origin } => origin.as_nanos() % period,
-            Phase::Spread => mix(spread ^ kind as u64) % period,
+            Phase::Spread => coalesced(mix(spread ^ kind as u64) % period, period),
         };
         Self { period, offset, phase }
     }
@@ -76,6 +79,13 @@ impl Grid {
             past => time + Span::from_nanos(self.period - past),
         }
     }
+}
+
+/// Offsets fall on common instants where the period is long enough for them to be many: a prober that wakes for several
+/// attempts at once needs half the time for each. It moves a phase once and no interval.
+fn coalesced(offset: u64, period: u64) -> u64 {
+    let grain = COALESCED_TO.as_nanos();
+    if period.is_multiple_of(grain) && period >= 10 * grain { offset - offset % grain } else { offset }
 }
 
 /// The finalizer of SplitMix64: every bit of the input moves every bit of the output.
