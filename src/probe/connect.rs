@@ -10,12 +10,12 @@ use tokio::net::{TcpSocket, TcpStream};
 pub(super) async fn connect(address: SocketAddr) -> io::Result<TcpStream> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_zero_linger()?;
-    not_to_itself(socket.connect(address).await?, address)
+    socket.connect(address).await
 }
 
-/// A socket that happens to connect from the very port it connects to is connected with itself: on an address
-/// of this machine that looks like a listener where there is none.
-fn not_to_itself(stream: TcpStream, address: SocketAddr) -> io::Result<TcpStream> {
+/// A socket that happens to connect from the very port it connects to is connected with itself: on an address of this
+/// machine that looks like a listener where there is none. Whoever goes on to ask hears only itself, and needs no check.
+pub(super) fn not_to_itself(stream: TcpStream, address: SocketAddr) -> io::Result<TcpStream> {
     if stream.local_addr()? == address { Err(io::ErrorKind::ConnectionRefused.into()) } else { Ok(stream) }
 }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 
-use super::connect::connect;
+use super::connect::{connect, not_to_itself};
 use super::{Kind, Stage};
 use crate::api::TcpSocket;
 use crate::engine::OutcomeClass;
@@ -12,7 +12,7 @@ impl Kind for TcpSocket {
     type Place = SocketAddr;
 
     async fn ask(&self, place: &SocketAddr, _: &mut Stage) -> io::Result<OutcomeClass> {
-        connect(*place).await?;
+        not_to_itself(connect(*place).await?, *place)?;
         Ok(OutcomeClass::Passed)
     }
 }

@@ -23,8 +23,9 @@ use crate::engine::OutcomeClass;
 /// The most bytes an answer's head may have, 1xx answers before it included; a longer one is no response.
 pub const MAX_HEAD: usize = 16 * 1024;
 
-/// What is read at once. It holds nearly every head; the buffer grows up to [`MAX_HEAD`] for one that is longer.
-const READ: usize = 2 * 1024;
+/// What is read at once. It holds nearly every head, and the allocator keeps buffers of that size at hand; the buffer
+/// grows up to [`MAX_HEAD`] for a head that is longer.
+const READ: usize = 1_000;
 
 /// Redirects that are followed before the next one fails.
 const MAX_REDIRECTS: u32 = 10;
