@@ -20,11 +20,8 @@ pub enum NoPlan {
     /// The published tables come from the model.
     #[error("--table prints a table of the model: leave out --world {0}")]
     TableElsewhere(&'static str),
-    /// The sweep is not about the settings.
-    #[error("--setting chooses among the settings: leave it out for the table of the sweep")]
-    SettingOfSweep,
-    /// Only one table is about the depths.
-    #[error("--setting chooses among the depths: leave it out for this table")]
+    /// The table is not about the settings.
+    #[error("--setting chooses among the settings: leave it out for this table")]
     SettingOfTable,
     /// The kubelet counts in whole seconds.
     #[error("--probes kubelet runs at speed 1 only, since the kubelet's periods are whole seconds: leave out --speed")]

@@ -253,7 +253,7 @@ fn seconds(duration: Duration) -> i32 {
 mod tests {
     use super::*;
     use crate::lesson::cluster_world::pace::at_speed;
-    use crate::lesson::replicas::settings;
+    use crate::lesson::comparison::Choice;
     use crate::scenario::ScenarioFile;
 
     fn experiment(probes: Probes, speed: &str) -> Experiment {
@@ -263,7 +263,7 @@ mod tests {
             setting: Setting {
                 title: "plus startup",
                 name: "plus-startup",
-                scenario: settings::scenario().unwrap(),
+                scenario: crate::lesson::Setting::scenario().unwrap(),
                 script: "the script",
                 policy: ProbePolicy { spec: at_speed(policy.spec.clone(), speed), ..policy },
                 route: Route::Endpoints,
