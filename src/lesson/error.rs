@@ -66,19 +66,21 @@ pub enum LessonError {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// A run went wrong.
-    #[error("setting {setting}: {error}")]
+    #[error("setting {setting}")]
     Run {
         /// Which setting.
         setting: String,
         /// What went wrong.
+        #[source]
         error: Box<ClusterError>,
     },
     /// A run on processes of this machine went wrong.
-    #[error("setting {setting}: {error}")]
+    #[error("setting {setting}")]
     LocalRun {
         /// Which setting.
         setting: String,
         /// What went wrong.
+        #[source]
         error: Box<LocalError>,
     },
     /// The system does not tell which file this program is.
@@ -91,6 +93,6 @@ pub enum LessonError {
     #[error(transparent)]
     Delivery(#[from] NotDelivered),
     /// A figure cannot be written as JSON.
-    #[error("cannot write the table: {0}")]
+    #[error("cannot write the table")]
     Json(#[from] serde_json::Error),
 }

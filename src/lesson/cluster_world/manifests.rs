@@ -46,10 +46,10 @@ const KUBELET_GRACE_SECONDS: i64 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// It is no YAML.
-    #[error("a manifest of the lesson cannot be read: {0}")]
+    #[error("a manifest of the lesson cannot be read")]
     Yaml(#[from] serde_yaml::Error),
     /// It is no such object.
-    #[error("a manifest of the lesson makes no sense: {0}")]
+    #[error("a manifest of the lesson makes no sense")]
     Json(#[from] serde_json::Error),
     /// It is not there.
     #[error("the lesson has no manifest of a {0}")]
