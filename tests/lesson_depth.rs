@@ -63,7 +63,7 @@ fn without_a_cluster_all_worlds_are_the_model_and_processes() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     for (args, sentence) in [
-        (&["--table", "load", "--setting", "ready"][..], "--setting chooses among the depths"),
+        (&["--table", "load", "--setting", "ready"][..], "--setting chooses among the settings"),
         (&["--table", "content", "--world", "local"], "--table prints a table of the model: leave out --world local"),
         (&["--table", "content", "--world", "all"], "--table prints a table of the model: leave out --world all"),
         (&["--image", "other"], "--image is for the cluster: add --world cluster, or leave it out"),

@@ -20,11 +20,8 @@ pub enum NoPlan {
     /// The published tables come from the model.
     #[error("--table prints a table of the model: leave out --world {0}")]
     TableElsewhere(&'static str),
-    /// The sweep is not about the settings.
-    #[error("--setting chooses among the settings: leave it out for the table of the sweep")]
-    SettingOfSweep,
-    /// Only one table is about the depths.
-    #[error("--setting chooses among the depths: leave it out for this table")]
+    /// The table is not about the settings.
+    #[error("--setting chooses among the settings: leave it out for this table")]
     SettingOfTable,
     /// The kubelet counts in whole seconds.
     #[error("--probes kubelet runs at speed 1 only, since the kubelet's periods are whole seconds: leave out --speed")]
@@ -69,19 +66,21 @@ pub enum LessonError {
     #[error(transparent)]
     Cluster(#[from] ClusterError),
     /// A run went wrong.
-    #[error("setting {setting}: {error}")]
+    #[error("setting {setting}")]
     Run {
         /// Which setting.
         setting: String,
         /// What went wrong.
+        #[source]
         error: Box<ClusterError>,
     },
     /// A run on processes of this machine went wrong.
-    #[error("setting {setting}: {error}")]
+    #[error("setting {setting}")]
     LocalRun {
         /// Which setting.
         setting: String,
         /// What went wrong.
+        #[source]
         error: Box<LocalError>,
     },
     /// The system does not tell which file this program is.
@@ -94,6 +93,6 @@ pub enum LessonError {
     #[error(transparent)]
     Delivery(#[from] NotDelivered),
     /// A figure cannot be written as JSON.
-    #[error("cannot write the table: {0}")]
+    #[error("cannot write the table")]
     Json(#[from] serde_json::Error),
 }

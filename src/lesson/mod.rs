@@ -6,9 +6,11 @@
 //!                     '-> cluster_world                       real pods      / stands beside the model
 //! ```
 //!
-//! A lesson is a module with a command line, which makes a plan, and a plan, which is run.
+//! A lesson is a module with a command line, which makes a plan, and a plan, which is run. Those of `replicas` and
+//! `depth`, whose settings are policies for one scenario, are the same: `comparison`.
 
 pub mod cluster_world;
+mod comparison;
 mod depth;
 pub mod discovery;
 mod error;

@@ -14,14 +14,14 @@ use crate::local::{self, Experiment, Listing, PacedPolicy, Program, Run, Script}
 use crate::report::Recording;
 use crate::scenario::{Scenario, Speed};
 
-/// A setting, as it is to be run.
+/// A setting, as it is to be measured.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct Measurement {
     title: String,
     experiment: Experiment,
 }
 
-/// What trials that run at the same time share.
+/// What measurements at the same time share.
 pub struct Machine<'a> {
     program: Program,
     bars: MultiProgress,
@@ -38,7 +38,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-impl Trial {
+impl Measurement {
     /// A setting of that title: a script and a policy, at a speed.
     ///
     /// # Errors

@@ -34,11 +34,11 @@ impl World {
 
 /// What was measured on processes, and then on pods, unless somebody wants it to stop. If there is no cluster, that is
 /// said on standard error and nothing is missing.
-pub async fn everywhere<const N: usize>(
-    local: Measured<Compared<N>>,
-    cluster: impl Future<Output = Result<Measured<Compared<N>>, ClusterError>>,
+pub async fn everywhere(
+    local: Measured<Compared>,
+    cluster: impl Future<Output = Result<Measured<Compared>, ClusterError>>,
     stop: &CancellationToken,
-) -> Measured<Compared<N>> {
+) -> Measured<Compared> {
     if stop.is_cancelled() {
         return local.unless_stopped(stop);
     }
@@ -58,15 +58,15 @@ mod tests {
     use super::*;
     use crate::report::{Cell, beside_the_model};
 
-    fn measured(world: &'static str, figure: u64) -> Measured<Compared<1>> {
-        let row = Compared::new("one".to_owned(), [Cell::Count(1)], world, [Cell::Count(figure)]);
+    fn measured(world: &'static str, figure: u64) -> Measured<Compared> {
+        let row = Compared::new("one".to_owned(), vec![Cell::Count(1)], world, vec![Cell::Count(figure)]);
         Measured { rows: vec![row], done: Ok(()) }
     }
 
-    async fn with(cluster: Result<Measured<Compared<1>>, ClusterError>) -> (String, Result<(), String>) {
+    async fn with(cluster: Result<Measured<Compared>, ClusterError>) -> (String, Result<(), String>) {
         let Measured { rows, done } =
             everywhere(measured("local", 2), async { cluster }, &CancellationToken::new()).await;
-        let json = beside_the_model(["figure"], &rows).unwrap().json().to_string();
+        let json = beside_the_model(&["figure"], &rows).unwrap().json().to_string();
         (json, done.map_err(|error| error.to_string()))
     }
 

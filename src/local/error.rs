@@ -12,7 +12,7 @@ use crate::fake_app::load::LoadError;
 #[derive(Debug, thiserror::Error)]
 pub enum LocalError {
     /// No process.
-    #[error("cannot start {program}: {source}", program = program.display())]
+    #[error("cannot start {program}", program = program.display())]
     Start {
         /// What was to be started.
         program: PathBuf,

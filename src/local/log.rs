@@ -4,7 +4,7 @@ use super::replica::number;
 use crate::fake_app::Write;
 use crate::fake_app::load::{Outcome, RequestLine, TruthLine};
 use crate::model::Traffic;
-use crate::scenario::{RequestKind, TrueState};
+use crate::scenario::RequestKind;
 
 /// What became of each turn, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Sent {
 
 /// What it means that a read found nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Rejected {
+pub enum Rejected {
     /// Somebody could have read.
     InVain,
     /// Nobody could.
@@ -91,14 +91,15 @@ impl Log {
     }
 }
 
-fn traffic(line: &RequestLine, rejected: Rejected) -> Traffic {
+/// What became of one request; `rejected` says what it means if it found nobody.
+pub fn traffic(line: &RequestLine, rejected: Rejected) -> Traffic {
     let mut traffic = Traffic::default();
     let tally = &mut traffic.kinds[line.request];
     tally.sent = 1;
-    tally.dropped = u64::from(line.outcome != Outcome::Served);
+    tally.dropped = u64::from(line.failed());
     let in_vain =
         line.request == RequestKind::Read && line.outcome == Outcome::EmptyPool && rejected == Rejected::InVain;
     traffic.vain_rejections = u64::from(in_vain);
-    traffic.early_errors = u64::from(line.state == Some(TrueState::Starting));
+    traffic.early_errors = u64::from(line.failed_early());
     traffic
 }

@@ -24,7 +24,7 @@ mod world;
 
 pub use error::LocalError;
 pub use experiment::{Experiment, Listing};
-pub use log::{Log, Look, Sent, Turn};
+pub use log::{Log, Look, Rejected, Sent, Turn, traffic};
 pub use policy::PacedPolicy;
 pub use process::Program;
 pub use run::{Counts, Restart, Run, run};

@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::{Report, Table};
 
 /// A value in a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, PartialOrd)]
 pub enum Cell {
     /// A word.
     Text(Cow<'static, str>),
@@ -37,6 +38,11 @@ pub fn of_cells<const N: usize>(header: [&'static str; N], rows: &[[Cell; N]]) -
     Report::new(table, &rows.iter().map(object).collect::<Value>())
 }
 
+/// By how much figures differ from others of the same columns.
+pub fn minus(figures: &[Cell], others: &[Cell]) -> Vec<Cell> {
+    figures.iter().zip(others).map(|(figure, other)| figure.minus(other)).collect()
+}
+
 impl Cell {
     /// A word that is always the same.
     pub const fn text(text: &'static str) -> Self {
@@ -44,7 +50,7 @@ impl Cell {
     }
 
     /// By how much this differs from another one.
-    pub(super) fn minus(&self, other: &Self) -> Self {
+    fn minus(&self, other: &Self) -> Self {
         match (self, other) {
             (Self::Count(count), Self::Count(other)) => Self::Change(*count as f64 - *other as f64, 0),
             (Self::Exact(figure), Self::Exact(other)) => Self::Change(figure - other, 2),
@@ -75,10 +81,17 @@ impl Cell {
         match self {
             Self::Text(text) => text.as_ref().into(),
             Self::Count(count) => (*count).into(),
+            Self::Change(figure, 0) => (*figure as i64).into(),
             Self::Exact(figure) | Self::Decimals(figure, _) | Self::Change(figure, _) => (*figure).into(),
             Self::Each(figures) | Self::Changes(figures) => figures.as_slice().into(),
             Self::Nothing(_) => Value::Null,
         }
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
     }
 }
 

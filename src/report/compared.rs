@@ -1,38 +1,37 @@
 //! What was measured beside what the model says.
 
+use std::cmp::Ordering;
 use std::iter;
 
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Picture, Recording, Report, Table};
+use super::{Cell, Picture, Recording, Report, Table, minus};
 
 /// A setting, and its figures by the same columns in the model and wherever they were measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compared<const N: usize> {
+pub struct Compared {
     setting: String,
-    model: [Cell; N],
-    measured: Vec<Measured<N>>,
+    model: Vec<Cell>,
+    measured: Vec<Measured>,
 }
 
 /// What was measured in a world, and what happened in the run, if that was recorded.
 #[derive(Clone, Debug, PartialEq)]
-struct Measured<const N: usize> {
+struct Measured {
     world: &'static str,
-    figures: [Cell; N],
+    figures: Vec<Cell>,
     recording: Option<Recording>,
 }
 
 /// For each setting the model, and then each world with its difference from the model, below each other.
-pub fn beside_the_model<const N: usize>(
-    header: [&'static str; N],
-    rows: &[Compared<N>],
-) -> Result<Report, serde_json::Error> {
-    let table = Table::new(["setting", "figures"].into_iter().chain(header), rows.iter().flat_map(Compared::rows));
-    let object = |cells: &[Cell; N]| {
+pub fn beside_the_model(header: &[&'static str], rows: &[Compared]) -> Result<Report, serde_json::Error> {
+    let names = ["setting", "figures"].into_iter().chain(header.iter().copied());
+    let table = Table::new(names, rows.iter().flat_map(Compared::rows));
+    let object = |cells: &[Cell]| {
         let fields = header.iter().zip(cells).map(|(name, cell)| ((*name).to_owned(), cell.value()));
         Value::Object(Map::from_iter(fields))
     };
-    let world = |row: &Compared<N>, measured: &Measured<N>| {
+    let world = |row: &Compared, measured: &Measured| {
         json!({
             "world": measured.world,
             "figures": object(&measured.figures),
@@ -47,9 +46,19 @@ pub fn beside_the_model<const N: usize>(
     Ok(rows.iter().flat_map(Compared::pictures).fold(report, Report::with_picture))
 }
 
-impl<const N: usize> Compared<N> {
+/// Of several runs the middle one, column by column; of an even number the lower of the two. `None` without a run.
+pub fn median(runs: &[Vec<Cell>]) -> Option<Vec<Cell>> {
+    let middle = |column| {
+        let mut cells: Vec<&Cell> = runs.iter().filter_map(|run| run.get(column)).collect();
+        cells.sort_by(|a, b| a.partial_cmp(b).unwrap_or(Ordering::Equal));
+        cells.get(cells.len().checked_sub(1)? / 2).copied().cloned()
+    };
+    (0..runs.first()?.len()).map(middle).collect()
+}
+
+impl Compared {
     /// What the model says of a setting, and what was measured in a world.
-    pub fn new(setting: String, model: [Cell; N], world: &'static str, figures: [Cell; N]) -> Self {
+    pub fn new(setting: String, model: Vec<Cell>, world: &'static str, figures: Vec<Cell>) -> Self {
         Self { setting, model, measured: vec![Measured { world, figures, recording: None }] }
     }
 
@@ -73,19 +82,19 @@ impl<const N: usize> Compared<N> {
     }
 
     fn pictures(&self) -> impl Iterator<Item = Picture> {
-        let picture = |measured: &Measured<N>| {
+        let picture = |measured: &Measured| {
             let name = format!("{}, {}", self.setting, measured.world);
             Some(Picture::Run { name, recording: measured.recording.clone()? })
         };
         self.measured.iter().filter_map(picture)
     }
 
-    fn difference(&self, measured: &Measured<N>) -> [Cell; N] {
-        std::array::from_fn(|column| measured.figures[column].minus(&self.model[column]))
+    fn difference(&self, measured: &Measured) -> Vec<Cell> {
+        minus(&measured.figures, &self.model)
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
-        let row = |name: &str, cells: &[Cell; N]| {
+        let row = |name: &str, cells: &[Cell]| {
             [self.setting.clone(), name.to_owned()].into_iter().chain(cells.iter().map(Cell::print)).collect()
         };
         let measured =
@@ -103,7 +112,7 @@ mod tests {
     fn the_difference_has_a_sign_and_is_no_number_where_there_is_nothing_to_compare() {
         let compared = Compared::new(
             "registry".to_owned(),
-            [
+            vec![
                 Cell::Count(149),
                 Cell::Decimals(2.5, 2),
                 Cell::Count(3),
@@ -111,9 +120,9 @@ mod tests {
                 Cell::Nothing("manual"),
             ],
             "local",
-            [Cell::Count(151), Cell::Decimals(2.25, 2), Cell::Count(3), Cell::Count(7), Cell::Nothing("manual")],
+            vec![Cell::Count(151), Cell::Decimals(2.25, 2), Cell::Count(3), Cell::Count(7), Cell::Nothing("manual")],
         );
-        let report = beside_the_model(["dead", "mean", "new", "window", "list"], &[compared]).unwrap();
+        let report = beside_the_model(&["dead", "mean", "new", "window", "list"], &[compared]).unwrap();
         let mut out = Vec::new();
         report.write(Output::Csv, &mut out).unwrap();
         assert_eq!(
@@ -132,7 +141,7 @@ mod tests {
             |world, errors, detection| Compared::new("one".to_owned(), model(), world, figures(errors, detection));
         let mut rows = vec![compared("local", 18, vec![11.25, 11.0])];
         Compared::join(&mut rows, vec![compared("cluster", 39, vec![11.5])]);
-        let report = beside_the_model(["errors", "detection"], &rows).unwrap();
+        let report = beside_the_model(&["errors", "detection"], &rows).unwrap();
         let mut out = Vec::new();
         report.write(Output::Csv, &mut out).unwrap();
         assert_eq!(
@@ -147,11 +156,19 @@ mod tests {
         assert_eq!(report.json()[0]["measured"][1]["world"], "cluster");
     }
 
-    fn model() -> [Cell; 2] {
+    #[test]
+    fn the_median_is_taken_column_by_column() {
+        let run = |errors, detection| figures(errors, vec![detection]);
+        assert_eq!(median(&[run(1, 11.0), run(9, 12.0), run(5, 10.0)]), Some(run(5, 11.0)));
+        assert_eq!(median(&[run(9, 1.0), run(5, 2.0)]), Some(run(5, 1.0)));
+        assert_eq!(median(&[]), None);
+    }
+
+    fn model() -> Vec<Cell> {
         figures(0, vec![10.0, 10.0])
     }
 
-    fn figures(errors: u64, detection: Vec<f64>) -> [Cell; 2] {
-        [Cell::Count(errors), Cell::Each(detection)]
+    fn figures(errors: u64, detection: Vec<f64>) -> Vec<Cell> {
+        vec![Cell::Count(errors), Cell::Each(detection)]
     }
 }

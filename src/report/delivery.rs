@@ -23,7 +23,7 @@ pub struct Delivery {
 #[derive(Debug, thiserror::Error)]
 pub enum NotDelivered {
     /// To standard output.
-    #[error("cannot print the figures: {0}")]
+    #[error("cannot print the figures")]
     Printing(#[source] io::Error),
     /// To a file; it was printed before.
     #[error("{}: cannot be written: {why}", file.display())]

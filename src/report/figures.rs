@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Cell, decimals};
+use super::Cell;
 use crate::engine::Time;
 use crate::fake_app::load::Summary;
 use crate::scenario::{Opening, Scenario, TrueState};
@@ -79,20 +79,6 @@ pub struct Figures {
     pub detection: Vec<f64>,
 }
 
-/// By how much measured figures differ from those of the model.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Difference {
-    restarts: i64,
-    unnecessary: i64,
-    killed_in_startup: i64,
-    in_loop: i64,
-    early_errors: i64,
-    total_errors: i64,
-    truly_serving: f64,
-    /// None where not the same number of stuck replicas was restarted.
-    detection: Option<Vec<f64>>,
-}
-
 /// The names of the columns.
 pub const COLUMNS: [&str; 8] = [
     "restarts",
@@ -122,35 +108,6 @@ impl Figures {
             total_errors: traffic.total_errors,
             truly_serving: traffic.truly_serving,
             detection: of(TrueState::Stuck).filter_map(|restart| restart.since_stuck).collect(),
-        }
-    }
-
-    /// Of several runs the middle one, column by column; of an even number the lower of the two. `None` without a run.
-    pub fn median(runs: &[Self]) -> Option<Self> {
-        Some(Self {
-            restarts: middle(runs, |run| run.restarts)?,
-            unnecessary: middle(runs, |run| run.unnecessary)?,
-            killed_in_startup: middle(runs, |run| run.killed_in_startup)?,
-            in_loop: middle(runs, |run| run.in_loop)?,
-            early_errors: middle(runs, |run| run.early_errors)?,
-            total_errors: middle(runs, |run| run.total_errors)?,
-            truly_serving: middle(runs, |run| run.truly_serving)?,
-            detection: middle(runs, |run| run.detection.clone())?,
-        })
-    }
-
-    /// By how much these figures differ from those of the model.
-    pub fn minus(&self, model: &Self) -> Difference {
-        let detection = self.detection.iter().zip(&model.detection).map(|(turns, model)| turns - model).collect();
-        Difference {
-            restarts: minus(self.restarts as u64, model.restarts as u64),
-            unnecessary: minus(self.unnecessary as u64, model.unnecessary as u64),
-            killed_in_startup: minus(self.killed_in_startup as u64, model.killed_in_startup as u64),
-            in_loop: minus(self.in_loop as u64, model.in_loop as u64),
-            early_errors: minus(self.early_errors, model.early_errors),
-            total_errors: minus(self.total_errors, model.total_errors),
-            truly_serving: self.truly_serving - model.truly_serving,
-            detection: (self.detection.len() == model.detection.len()).then_some(detection),
         }
     }
 
@@ -211,54 +168,6 @@ impl From<&local::Run> for Figures {
     }
 }
 
-impl Difference {
-    /// The differences as they are printed, by [`COLUMNS`].
-    pub fn cells(&self) -> [String; 8] {
-        [
-            signed(self.restarts),
-            signed(self.unnecessary),
-            signed(self.killed_in_startup),
-            signed(self.in_loop),
-            signed(self.early_errors),
-            signed(self.total_errors),
-            signed_decimals(self.truly_serving),
-            self.detection.as_ref().map_or_else(|| "n/a".to_owned(), |detection| list(detection, signed_decimals)),
-        ]
-    }
-}
-
-fn middle<T: PartialOrd>(runs: &[Figures], figure: impl Fn(&Figures) -> T) -> Option<T> {
-    let mut figures: Vec<_> = runs.iter().map(figure).collect();
-    figures.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
-    let at = figures.len().checked_sub(1)? / 2;
-    figures.into_iter().nth(at)
-}
-
-fn minus(measured: u64, model: u64) -> i64 {
-    measured.cast_signed().wrapping_sub(model.cast_signed())
-}
-
-fn list(turns: &[f64], print: impl Fn(f64) -> String) -> String {
-    if turns.is_empty() { "-".to_owned() } else { turns.iter().map(|t| print(*t)).collect::<Vec<_>>().join(" ") }
-}
-
-fn two_decimals(figure: f64) -> String {
-    decimals(figure, 2)
-}
-
-fn signed(difference: i64) -> String {
-    if difference == 0 { "0".to_owned() } else { format!("{difference:+}") }
-}
-
-fn signed_decimals(difference: f64) -> String {
-    let size = two_decimals(difference.abs());
-    match size.as_str() {
-        "0.00" => size,
-        _ if difference < 0.0 => format!("-{size}"),
-        _ => format!("+{size}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,33 +198,5 @@ mod tests {
     #[test]
     fn nothing_detected_is_a_dash() {
         assert_eq!(Figures::new(&[], TRAFFIC).cells()[7], "-");
-    }
-
-    #[test]
-    fn differences_are_signed_and_none_is_no_sign() {
-        let model = Figures::new(&[restart(1, TrueState::Stuck, Some(10.0))], TRAFFIC);
-        let slower = Traffic { early_errors: 3, total_errors: 8, truly_serving: 7.115 };
-        let measured = Figures::new(&[restart(1, TrueState::Stuck, Some(11.25))], slower);
-        assert_eq!(measured.minus(&model).cells(), ["0", "0", "0", "0", "0", "-2", "-0.01", "+1.25"]);
-    }
-
-    #[test]
-    fn detections_of_different_faults_are_not_compared() {
-        let (none, one) =
-            (Figures::new(&[], TRAFFIC), Figures::new(&[restart(1, TrueState::Stuck, Some(10.0))], TRAFFIC));
-        assert_eq!(none.minus(&one).cells()[7], "n/a");
-        assert_eq!(none.minus(&none).cells()[7], "-");
-    }
-
-    #[test]
-    fn the_median_is_taken_column_by_column() {
-        let run = |total_errors, truly_serving, detection| Figures {
-            detection: vec![detection],
-            ..Figures::new(&[], Traffic { early_errors: 0, total_errors, truly_serving })
-        };
-        let median = Figures::median(&[run(1, 7.0, 11.0), run(9, 6.0, 12.0), run(5, 8.0, 10.0)]);
-        assert_eq!(median, Some(run(5, 7.0, 11.0)));
-        assert_eq!(Figures::median(&[run(9, 6.0, 1.0), run(5, 8.0, 2.0)]), Some(run(5, 6.0, 1.0)));
-        assert_eq!(Figures::median(&[]), None);
     }
 }

@@ -47,13 +47,11 @@ impl Scenario {
 
     /// By how many turns a replica that is opened at that time takes longer to start.
     pub(super) fn jitter(&self, replica: usize, opened: Time) -> u32 {
-        match self.startup_jitter.checked_add(1).and_then(NonZeroU32::new) {
-            None | Some(NonZeroU32::MIN) => 0,
-            Some(choices) => {
-                let turn = self.index_at(opened);
-                draw([self.seed, Purpose::Startup as u64, replica as u64, 0, turn], choices)
-            }
+        if self.startup_jitter == 0 {
+            return 0;
         }
+        let (turn, choices) = (self.index_at(opened), NonZeroU32::MIN.saturating_add(self.startup_jitter));
+        draw([self.seed, Purpose::Startup as u64, replica as u64, 0, turn], choices)
     }
 }
 
@@ -143,6 +141,14 @@ mod tests {
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, [2, 3, 4, 5].map(Span::from_secs));
+    }
+
+    #[test]
+    fn the_greatest_jitter_is_no_small_one() {
+        let text =
+            "{turn: 1s, turns: 9, requestsPerTurn: 1, replicas: {count: 1, startup: 0}, startupJitter: 4294967295}";
+        let scenario = ScenarioFile::parse("s.yaml", text).unwrap();
+        assert!((0..9).any(|turn| scenario.startup(0, scenario.begin_of(turn)) > Span::from_secs(1_000_000)));
     }
 
     #[test]

@@ -52,6 +52,6 @@ pub enum ToolError {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A figure cannot be written as JSON.
-    #[error("cannot write the figures: {0}")]
+    #[error("cannot write the figures")]
     Json(#[from] serde_json::Error),
 }

@@ -1,13 +1,11 @@
 //! What came of a policy in a world: the lesson's figures, and those that other scenarios are about.
 
-use std::collections::BTreeMap;
-
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::engine::RuleKind;
 use crate::local::{self, Counts};
 use crate::model::{self, Traffic};
-use crate::report::{COLUMNS, Difference, Figures};
+use crate::report::{COLUMNS, Cell, Figures, minus};
 use crate::scenario::{RequestKind, Scenario};
 
 /// Everything that is counted.
@@ -20,14 +18,9 @@ pub struct Outcome {
     more: More,
 }
 
-/// By how much one outcome differs from another.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct OutcomeDifference {
-    #[serde(flatten)]
-    figures: Difference,
-    #[serde(flatten)]
-    more: BTreeMap<&'static str, i64>,
-}
+/// By how much one outcome differs from another, by all columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutcomeDifference(Vec<Cell>);
 
 /// Which columns people see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,26 +68,29 @@ impl Outcome {
 
     /// By how much this differs from another.
     pub fn minus(&self, other: &Self) -> OutcomeDifference {
-        let difference = |(name, (this, other)): (_, (u64, u64))| (name, this.cast_signed() - other.cast_signed());
-        let more = MORE.into_iter().zip(self.more.counts().into_iter().zip(other.more.counts()));
-        OutcomeDifference { figures: self.figures.minus(&other.figures), more: more.map(difference).collect() }
+        OutcomeDifference(minus(&self.all(), &other.all()))
     }
 
     /// The figures as they are printed.
     pub fn cells(&self, columns: Columns) -> impl Iterator<Item = String> {
-        let more = self.more.counts().into_iter().take(columns.more()).map(|count| count.to_string());
-        self.figures.cells().into_iter().chain(more)
+        columns.printed(self.all())
+    }
+
+    fn all(&self) -> Vec<Cell> {
+        self.figures.columns().into_iter().chain(self.more.counts().map(Cell::Count)).collect()
     }
 }
 
 impl OutcomeDifference {
     /// The differences as they are printed.
     pub fn cells(&self, columns: Columns) -> impl Iterator<Item = String> {
-        let more = MORE.into_iter().take(columns.more()).map(|name| match self.more.get(name) {
-            None | Some(0) => "0".to_owned(),
-            Some(difference) => format!("{difference:+}"),
-        });
-        self.figures.cells().into_iter().chain(more)
+        columns.printed(self.0.clone())
+    }
+}
+
+impl Serialize for OutcomeDifference {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Columns::All.names().zip(&self.0))
     }
 }
 
@@ -109,6 +105,11 @@ impl Columns {
     /// Their names.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         COLUMNS.into_iter().chain(MORE.into_iter().take(self.more()))
+    }
+
+    /// Those of all cells that people see.
+    fn printed(self, all: Vec<Cell>) -> impl Iterator<Item = String> {
+        all.into_iter().take(COLUMNS.len() + self.more()).map(|cell| cell.print())
     }
 
     const fn more(self) -> usize {

@@ -57,6 +57,18 @@ pub struct RequestLine {
     pub state: Option<TrueState>,
 }
 
+impl RequestLine {
+    /// Whether it failed, as far as whoever sent it knows.
+    pub fn failed(&self) -> bool {
+        self.outcome != Outcome::Served
+    }
+
+    /// Whether it failed on a replica that was starting.
+    pub fn failed_early(&self) -> bool {
+        self.state == Some(TrueState::Starting)
+    }
+}
+
 /// How a request went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

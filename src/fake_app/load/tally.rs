@@ -10,7 +10,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::line::{Line, Outcome, Outlived, RequestLine, Summary, TruthLine};
 use super::plan::ms;
 use crate::fake_app::Write;
-use crate::scenario::{RequestKind, TrueState};
+use crate::scenario::RequestKind;
 
 /// What the lines say so far.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -70,15 +70,12 @@ impl Tally {
 
     fn request(&mut self, line: &RequestLine) {
         self.requests += 1;
-        if line.outcome == Outcome::Served && line.request == RequestKind::Write {
+        if line.failed() {
+            *self.failed.entry(line.outcome).or_default() += 1;
+        } else if line.request == RequestKind::Write {
             self.accepted.insert(Write { turn: line.turn, n: line.n });
         }
-        if line.outcome != Outcome::Served {
-            *self.failed.entry(line.outcome).or_default() += 1;
-        }
-        if line.state == Some(TrueState::Starting) {
-            self.early_errors += 1;
-        }
+        self.early_errors += u64::from(line.failed_early());
     }
 
     fn truth(&mut self, line: &TruthLine) {

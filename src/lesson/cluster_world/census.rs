@@ -146,7 +146,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::lesson::replicas::settings;
+    use crate::lesson::Setting;
+    use crate::lesson::comparison::Choice;
     use crate::scenario::TrueState;
 
     const START: &str = "2026-03-01T12:00:00Z";
@@ -179,7 +180,7 @@ mod tests {
     }
 
     fn restarts(speed: &str, see: impl FnOnce(&mut Census)) -> Vec<Restart> {
-        let scenario = settings::scenario().unwrap().at_speed(speed.parse().unwrap());
+        let scenario = Setting::scenario().unwrap().at_speed(speed.parse().unwrap());
         let mut census = Census::new(&scenario, START.parse().unwrap());
         see(&mut census);
         census.restarts()

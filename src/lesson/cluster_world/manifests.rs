@@ -46,10 +46,10 @@ const KUBELET_GRACE_SECONDS: i64 = 1;
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// It is no YAML.
-    #[error("a manifest of the lesson cannot be read: {0}")]
+    #[error("a manifest of the lesson cannot be read")]
     Yaml(#[from] serde_yaml::Error),
     /// It is no such object.
-    #[error("a manifest of the lesson makes no sense: {0}")]
+    #[error("a manifest of the lesson makes no sense")]
     Json(#[from] serde_json::Error),
     /// It is not there.
     #[error("the lesson has no manifest of a {0}")]
@@ -253,7 +253,7 @@ fn seconds(duration: Duration) -> i32 {
 mod tests {
     use super::*;
     use crate::lesson::cluster_world::pace::at_speed;
-    use crate::lesson::replicas::settings;
+    use crate::lesson::comparison::Choice;
     use crate::scenario::ScenarioFile;
 
     fn experiment(probes: Probes, speed: &str) -> Experiment {
@@ -263,7 +263,7 @@ mod tests {
             setting: Setting {
                 title: "plus startup",
                 name: "plus-startup",
-                scenario: settings::scenario().unwrap(),
+                scenario: crate::lesson::Setting::scenario().unwrap(),
                 script: "the script",
                 policy: ProbePolicy { spec: at_speed(policy.spec.clone(), speed), ..policy },
                 route: Route::Endpoints,

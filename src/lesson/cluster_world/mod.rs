@@ -12,8 +12,8 @@ mod manifests;
 mod options;
 mod pace;
 mod preflight;
+mod run;
 mod stage;
-mod trial;
 
 use indicatif::MultiProgress;
 use kube::Client;
@@ -98,7 +98,7 @@ impl<'a> Cluster<'a> {
                 return Err(ClusterError::Interrupted);
             }
             let stage = Stage::open(&self.client, experiment).await?;
-            let run = self.stop.once.run_until_cancelled(trial::run(&stage, experiment, lead, progress)).await;
+            let run = self.stop.once.run_until_cancelled(run::run(&stage, experiment, lead, progress)).await;
             progress.phase(format!("cleaning up {}", stage.namespace()));
             let closed = stage.close(&self.stop.again).await;
             match (run.unwrap_or(Err(ClusterError::Interrupted)), closed) {

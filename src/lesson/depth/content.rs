@@ -3,9 +3,17 @@
 use clap::ValueEnum;
 use serde::Serialize;
 
+use super::tables::{self, COLUMNS};
 use crate::api::ProbePolicy;
 use crate::api::yaml::{self, YamlError};
-use crate::scenario::{Scenario, ScenarioFile};
+use crate::fake_app::load::TruthLine;
+use crate::lesson::LessonError;
+use crate::lesson::cluster_world::Observation;
+use crate::lesson::comparison::Choice;
+use crate::local::{self, Rejected, Run};
+use crate::model::Traffic;
+use crate::report::Cell;
+use crate::scenario::{RequestKind, Scenario, TrueState};
 
 /// What the health endpoint looks at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
@@ -23,18 +31,38 @@ pub enum Content {
     DeepAll,
 }
 
-/// The text of the scenario that all of them share.
-pub const SCENARIO: &str = include_str!("../../../lessons/depth/scenario.yaml");
+impl Choice for Content {
+    const LESSON: &'static str = "depth";
+    const SCENARIO: &'static str = include_str!("../../../lessons/depth/scenario.yaml");
+    const COLUMNS: &'static [&'static str] = &COLUMNS;
 
-/// The scenario that all of them share.
-pub fn scenario() -> Result<Scenario, YamlError> {
-    ScenarioFile::parse("lessons/depth/scenario.yaml", SCENARIO)
+    fn title(self) -> &'static str {
+        self.name()
+    }
+
+    fn name(self) -> &'static str {
+        self.name()
+    }
+
+    fn policy(self) -> Result<ProbePolicy, YamlError> {
+        self.policy()
+    }
+
+    fn in_model(self, scenario: &Scenario) -> Result<Vec<Cell>, LessonError> {
+        tables::modelled(scenario, self)
+    }
+
+    fn on_processes(self, run: &Run) -> Vec<Cell> {
+        tables::columns(self, &run.traffic(), run.out_of_pool())
+    }
+
+    fn on_pods(self, scenario: &Scenario, seen: &Observation) -> Vec<Cell> {
+        let out_of_pool = seen.truths.iter().map(|truth| scenario.replicas().saturating_sub(truth.pool) as u64).sum();
+        tables::columns(self, &traffic(seen), out_of_pool)
+    }
 }
 
 impl Content {
-    /// Every content, each a question deeper than the one before.
-    pub const ALL: [Self; 5] = [Self::Shallow, Self::Ready, Self::DeepLocal, Self::DeepShared, Self::DeepAll];
-
     /// Its name: in the lesson's table, of its file, and of its policy.
     pub const fn name(self) -> &'static str {
         match self {
@@ -59,6 +87,23 @@ impl Content {
     }
 }
 
+/// What became of the requests on a cluster.
+fn traffic(seen: &Observation) -> Traffic {
+    let mut traffic = Traffic::default();
+    for request in &seen.requests {
+        let mut looks = seen.truths.iter().filter(|truth| truth.turn == request.turn);
+        let rejected = if looks.any(somebody_could_read) { Rejected::InVain } else { Rejected::Rightly };
+        traffic.add(&local::traffic(request, rejected));
+    }
+    let lost = seen.summary.lost_writes.as_ref().map_or(0, Vec::len);
+    traffic.kinds[RequestKind::Write].lost_silently = lost as u64;
+    traffic
+}
+
+fn somebody_could_read(truth: &TruthLine) -> bool {
+    truth.states.values().any(|state| matches!(state, Some(TrueState::Healthy | TrueState::HalfDown)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_content_is_the_name_of_its_policy_of_its_endpoint_and_on_the_command_line() {
-        for content in Content::ALL {
+        for content in Content::value_variants() {
             let policy = content.policy().unwrap();
             assert_eq!(policy.metadata.name.as_deref(), Some(content.name()));
             assert_eq!(content.to_possible_value().unwrap().get_name(), content.name());
@@ -77,6 +122,5 @@ mod tests {
                 Handler::Tcp(_) | Handler::Grpc(_) | Handler::Exec(_) => panic!("{} asks no path", content.name()),
             }
         }
-        assert_eq!(Content::value_variants(), Content::ALL);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::iter;
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 use super::content::Content;
@@ -10,8 +11,9 @@ use super::load::{Checks, FalseEjection, Load};
 use crate::api::{Duration, FleetSpec, ParsedPolicy, ProbePolicySpec, SharedFailureSpec};
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::lesson::LessonError;
+use crate::lesson::comparison::ModelTable;
 use crate::model::{self, Run, Traffic};
-use crate::report::{Cell, Picture, Recording, Report, Table, decimals};
+use crate::report::{self, Cell, Picture, Recording, Report, decimals};
 use crate::scenario::{Opening, Scenario, TrueState};
 
 /// The columns of what a depth costs and saves.
@@ -22,9 +24,45 @@ const INTERVALS: [u32; 4] = [1, 2, 4, 8];
 /// The fleets and the intervals, in turns, whose checks the lesson counts.
 const CHECKED: [(u32, u32); 6] = [(3, 1), (3, 4), (12, 1), (12, 4), (48, 1), (48, 4)];
 
+/// A table of the lesson.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Table {
+    /// What each depth costs and what it saves
+    Content,
+    /// The same while a replica is only ejected if it is worse off than its neighbours (sharedFailure: Hold)
+    Neighbours,
+    /// What it costs to ask less often
+    Interval,
+    /// What the asking itself costs
+    Load,
+    /// What it costs to eject a replica that is only briefly silent
+    FalseEjection,
+}
+
+impl ModelTable<Content> for Table {
+    const OF_SETTINGS: Self = Self::Content;
+
+    fn is_of_settings(self) -> bool {
+        match self {
+            Self::Content | Self::Neighbours => true,
+            Self::Interval | Self::Load | Self::FalseEjection => false,
+        }
+    }
+
+    fn report(self, scenario: &Scenario, contents: &[Content]) -> Result<Report, LessonError> {
+        match self {
+            Self::Content => content(scenario, contents, SharedFailureSpec::Ignore),
+            Self::Neighbours => content(scenario, contents, SharedFailureSpec::Hold),
+            Self::Interval => interval(scenario),
+            Self::Load => load(scenario),
+            Self::FalseEjection => false_ejection(scenario),
+        }
+    }
+}
+
 /// Depths beside each other, with a failure that replicas share ignored or held against nobody. Ignored, all of them
 /// are the table `lessons/depth/depth-content.csv`.
-pub fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureSpec) -> Result<Report, LessonError> {
+fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureSpec) -> Result<Report, LessonError> {
     let (mut rows, mut pictures, mut preamble) = (Vec::new(), Vec::new(), String::new());
     for content in contents {
         let spec = ProbePolicySpec { fleet: FleetSpec { shared_failure: shared }, ..content.policy()?.spec };
@@ -36,43 +74,43 @@ pub fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureS
         pictures.push(Picture::Run { name: content.name().to_owned(), recording });
     }
     let header = iter::once("content").chain(COLUMNS);
-    let report = Report::new(Table::new(header, rows.iter().map(ContentRow::cells)), &rows)?;
+    let report = Report::new(report::Table::new(header, rows.iter().map(ContentRow::cells)), &rows)?;
     let report = report.with_preamble(preamble);
     Ok(pictures.into_iter().fold(report, Report::with_picture))
 }
 
 /// What the model says of a depth, by [`COLUMNS`].
-pub fn modelled(scenario: &Scenario, content: Content) -> Result<[Cell; 6], LessonError> {
+pub fn modelled(scenario: &Scenario, content: Content) -> Result<Vec<Cell>, LessonError> {
     let run = model::run(scenario, &parsed(&content.policy()?.spec)?)?;
     Ok(columns(content, &run.traffic, run.out_of_pool))
 }
 
 /// What came of a depth, by [`COLUMNS`].
-pub fn columns(content: Content, traffic: &Traffic, out_of_pool: u64) -> [Cell; 6] {
-    ContentRow::new(content, traffic, out_of_pool).figures().map(Cell::Count)
+pub fn columns(content: Content, traffic: &Traffic, out_of_pool: u64) -> Vec<Cell> {
+    ContentRow::new(content, traffic, out_of_pool).figures().map(Cell::Count).to_vec()
 }
 
 /// How often `deep-local` is asked: `lessons/depth/depth-interval.csv`.
-pub fn interval(scenario: &Scenario) -> Result<Report, LessonError> {
+fn interval(scenario: &Scenario) -> Result<Report, LessonError> {
     let row = |turns| Ok(IntervalRow::new(turns, &Checked::every(scenario, turns)?));
     let rows = INTERVALS.into_iter().map(row).collect::<Result<Vec<_>, LessonError>>()?;
     let header = ["interval", "checks", "detection_delay", "false_ejections", "dropped_reads", "silent_losses"];
-    Ok(Report::new(Table::new(header, rows.iter().map(IntervalRow::cells)), &rows)?)
+    Ok(Report::new(report::Table::new(header, rows.iter().map(IntervalRow::cells)), &rows)?)
 }
 
 /// What the checks put on the store: `lessons/depth/depth-load.csv`.
-pub fn load(scenario: &Scenario) -> Result<Report, LessonError> {
+fn load(scenario: &Scenario) -> Result<Report, LessonError> {
     let load = Load::of_the_lesson()?;
     let rows = CHECKED.map(|(replicas, turns)| {
         let interval = scenario.turn() * u64::from(turns);
         LoadRow { replicas, interval_s: interval.as_secs_f64(), checks: load.checks(replicas, interval) }
     });
     let header = ["replicas", "interval_s", "checks_per_s", "share_percent", "checks_per_day"];
-    Ok(Report::new(Table::new(header, rows.iter().map(LoadRow::cells)), &rows)?)
+    Ok(Report::new(report::Table::new(header, rows.iter().map(LoadRow::cells)), &rows)?)
 }
 
 /// What it costs to eject a replica that is only briefly silent, by how often `deep-local` is asked.
-pub fn false_ejection(scenario: &Scenario) -> Result<Report, LessonError> {
+fn false_ejection(scenario: &Scenario) -> Result<Report, LessonError> {
     let load = Load::of_the_lesson()?;
     let silent_turns = silent_turns(scenario);
     let replicas = u32::try_from(scenario.replicas()).unwrap_or(u32::MAX);
@@ -91,7 +129,7 @@ pub fn false_ejection(scenario: &Scenario) -> Result<Report, LessonError> {
         "capacity_lost_percent",
         "at_most_s",
     ];
-    Ok(Report::new(Table::new(header, rows.iter().map(FalseEjectionRow::cells)), &rows)?)
+    Ok(Report::new(report::Table::new(header, rows.iter().map(FalseEjectionRow::cells)), &rows)?)
 }
 
 /// A fleet whose replicas are checked, and what came of that.

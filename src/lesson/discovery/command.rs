@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use tokio_util::sync::CancellationToken;
 
 use super::placement::{COLUMNS, Placed, Placement};
-use super::processes::Trials;
+use super::processes::Placements;
 use super::tables;
 use crate::lesson::{LessonError, NoPlan};
 use crate::report::{Delivery, Report, beside_the_model};
@@ -69,7 +69,7 @@ pub struct Plan {
 #[derive(Debug)]
 enum Task {
     InModel(Table, Vec<Placed>),
-    OnProcesses(Trials),
+    OnProcesses(Placements),
 }
 
 impl Args {
@@ -83,7 +83,7 @@ impl Args {
         let placed = placed.map_err(LessonError::from)?;
         let task = match (self.world, self.table) {
             (Some(World::Local), Some(_)) => return Err(NoPlan::TableElsewhere("local")),
-            (Some(World::Local) | None, None) => Task::OnProcesses(Trials::new(placed, self.speed)?),
+            (Some(World::Local) | None, None) => Task::OnProcesses(Placements::new(placed, self.speed)?),
             (Some(World::Model) | None, table) => Task::InModel(table.unwrap_or(Table::Placements), placed),
         };
         Ok(Plan { task, delivery: self.delivery })
@@ -96,8 +96,8 @@ impl Plan {
         let deliver = |report: Report| Ok(self.delivery.deliver(&report.with_title(TITLE))?);
         match self.task {
             Task::InModel(table, placed) => deliver(table.report(&placed)?),
-            Task::OnProcesses(trials) => {
-                trials.measure(stop).await.show(|rows| deliver(beside_the_model(COLUMNS, rows)?))
+            Task::OnProcesses(placements) => {
+                placements.measure(stop).await.show(|rows| deliver(beside_the_model(&COLUMNS, rows)?))
             }
         }
     }

@@ -7,7 +7,7 @@ use super::placement::{Figures, Placed};
 use crate::api::{SpecError, yaml};
 use crate::engine::{Span, Time};
 use crate::lesson::measured::Measured;
-use crate::lesson::processes::{Machine, Trial};
+use crate::lesson::processes::{Machine, Measurement};
 use crate::lesson::{LessonError, NoPlan, Setting};
 use crate::local::{Run, Script, Sent};
 use crate::model::discovery::{Discovery, Window};
@@ -17,34 +17,34 @@ use crate::scenario::{Scenario, Speed, Stop};
 
 /// Placements, as they are to be measured.
 #[derive(Clone, Debug)]
-pub struct Trials(Vec<Trial>);
+pub struct Placements(Vec<Measurement>);
 
-impl Trials {
+impl Placements {
     /// Placements at a speed.
     ///
     /// # Errors
     /// If processes cannot play one of them.
     pub fn new(placed: Vec<Placed>, speed: Speed) -> Result<Self, NoPlan> {
         let nobody_asks = Setting::NoProbes.policy().map_err(LessonError::from)?.spec;
-        let trial = |Placed { title, scenario, text }: Placed| {
+        let measurement = |Placed { title, scenario, text }: Placed| {
             let is_fixed = scenario.resolve() == Resolve::Static;
             let refuse = |error: SpecError| yaml::refuse(&title, &text, &error.path, &error.sentence);
             let script = Script::new(scenario, &text).map_err(refuse).map_err(LessonError::from)?;
-            let trial = Trial::new(title, script, &nobody_asks, speed)?;
-            Ok(if is_fixed { trial.with_fixed_list() } else { trial })
+            let measurement = Measurement::new(title, script, &nobody_asks, speed)?;
+            Ok(if is_fixed { measurement.with_fixed_list() } else { measurement })
         };
-        Ok(Self(placed.into_iter().map(trial).collect::<Result<_, NoPlan>>()?))
+        Ok(Self(placed.into_iter().map(measurement).collect::<Result<_, NoPlan>>()?))
     }
 
     /// Measures them one after another: each takes a second, in which every millisecond counts.
-    pub async fn measure(&self, stop: &CancellationToken) -> Measured<Compared<4>> {
+    pub async fn measure(&self, stop: &CancellationToken) -> Measured<Compared> {
         let mut measured = Measured { rows: Vec::new(), done: Ok(()) };
         let machine = match Machine::new(stop) {
             Ok(machine) => machine,
             Err(error) => return Measured::nothing(error),
         };
-        for trial in self.0.iter().take_while(|_| !stop.is_cancelled()) {
-            match measure(trial, &machine).await {
+        for placement in self.0.iter().take_while(|_| !stop.is_cancelled()) {
+            match measure(placement, &machine).await {
                 Ok(row) => measured.rows.extend(row),
                 Err(error) => return Measured { done: Err(error), ..measured },
             }
@@ -54,11 +54,12 @@ impl Trials {
 }
 
 /// A run that was cut short tells nothing: its end is where the figures are.
-async fn measure(trial: &Trial, machine: &Machine<'_>) -> Result<Option<Compared<4>>, LessonError> {
-    let (run, recording) = trial.run(machine).await?;
-    let Some(scenario) = trial.scenario_of(&run).filter(|_| trial.is_whole(&run)) else { return Ok(None) };
+async fn measure(placement: &Measurement, machine: &Machine<'_>) -> Result<Option<Compared>, LessonError> {
+    let (run, recording) = placement.run(machine).await?;
+    let Some(scenario) = placement.scenario_of(&run).filter(|_| placement.is_whole(&run)) else { return Ok(None) };
     let measured = Figures::new(&scenario, &discovered(&scenario, &run));
-    let compared = Compared::new(trial.title_of(&run), Figures::modelled(&scenario).cells(), "local", measured.cells());
+    let model = Figures::modelled(&scenario);
+    let compared = Compared::new(placement.title_of(&run), model.cells().to_vec(), "local", measured.cells().to_vec());
     Ok(Some(compared.with_recording(recording)))
 }
 

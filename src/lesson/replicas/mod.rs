@@ -1,10 +1,13 @@
 //! The lesson "replicas": three probes, and what each setting of them does to a fleet.
 
-mod command;
-mod pods;
-mod processes;
-pub mod settings;
+mod settings;
 mod tables;
 
-pub use command::{Args, Plan};
+use super::comparison;
+
 pub use settings::Setting;
+
+/// How the lesson is run.
+pub type Args = comparison::Args<Setting, tables::Published>;
+/// What is going to be done; it makes sense.
+pub type Plan = comparison::Plan<Setting, tables::Published>;

@@ -2,13 +2,16 @@
 
 use clap::ValueEnum;
 
+use super::tables;
 use crate::api::yaml::{self, YamlError};
 use crate::api::{Handler, ParsedPolicy, ProbePolicy};
 use crate::engine::{RuleKind, Span};
-use crate::scenario::{Scenario, ScenarioFile};
-
-/// The text of the scenario that all settings share.
-pub const SCENARIO: &str = include_str!("../../../lessons/replicas/scenario.yaml");
+use crate::lesson::LessonError;
+use crate::lesson::cluster_world::Observation;
+use crate::lesson::comparison::Choice;
+use crate::local::Run;
+use crate::report::{COLUMNS, Cell, Figures, Traffic};
+use crate::scenario::Scenario;
 
 /// A setting of the lesson.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -23,17 +26,12 @@ pub enum Setting {
     PlusStartup,
 }
 
-/// The scenario that all settings share.
-pub fn scenario() -> Result<Scenario, YamlError> {
-    ScenarioFile::parse("lessons/replicas/scenario.yaml", SCENARIO)
-}
+impl Choice for Setting {
+    const LESSON: &'static str = "replicas";
+    const SCENARIO: &'static str = include_str!("../../../lessons/replicas/scenario.yaml");
+    const COLUMNS: &'static [&'static str] = &COLUMNS;
 
-impl Setting {
-    /// Every setting, in the order of the lesson.
-    pub const ALL: [Self; 4] = [Self::NoProbes, Self::OneCombinedProbe, Self::LivenessReadiness, Self::PlusStartup];
-
-    /// Its name in the lesson's table.
-    pub const fn title(self) -> &'static str {
+    fn title(self) -> &'static str {
         match self {
             Self::NoProbes => "no probes",
             Self::OneCombinedProbe => "one combined probe",
@@ -42,8 +40,7 @@ impl Setting {
         }
     }
 
-    /// Its name where blanks are not welcome: that of its file and of its policy.
-    pub const fn name(self) -> &'static str {
+    fn name(self) -> &'static str {
         match self {
             Self::NoProbes => "no-probes",
             Self::OneCombinedProbe => "one-combined-probe",
@@ -52,6 +49,24 @@ impl Setting {
         }
     }
 
+    fn policy(self) -> Result<ProbePolicy, YamlError> {
+        self.policy()
+    }
+
+    fn in_model(self, scenario: &Scenario) -> Result<Vec<Cell>, LessonError> {
+        Ok(tables::modelled(scenario, &self.policy()?.spec)?.columns().to_vec())
+    }
+
+    fn on_processes(self, run: &Run) -> Vec<Cell> {
+        Figures::from(run).columns().to_vec()
+    }
+
+    fn on_pods(self, _scenario: &Scenario, seen: &Observation) -> Vec<Cell> {
+        Figures::new(&seen.restarts, Traffic::from(&seen.summary)).columns().to_vec()
+    }
+}
+
+impl Setting {
     /// Its policy, as it stands in its file.
     pub fn policy(self) -> Result<ProbePolicy, YamlError> {
         let text = match self {
@@ -84,16 +99,15 @@ mod tests {
 
     #[test]
     fn every_setting_is_named_as_its_policy_and_on_the_command_line() {
-        for setting in Setting::ALL {
+        for setting in Setting::value_variants() {
             assert_eq!(setting.policy().unwrap().metadata.name.as_deref(), Some(setting.name()));
             assert_eq!(setting.to_possible_value().unwrap().get_name(), setting.name());
         }
-        assert_eq!(Setting::value_variants(), Setting::ALL);
     }
 
     #[test]
     fn the_lesson_has_no_guards_so_none_is_on() {
-        for setting in Setting::ALL {
+        for setting in Setting::value_variants() {
             let policy = setting.policy().unwrap().spec.parse(1, Phase::Spread).unwrap().policy;
             assert_eq!(policy.mode, Mode::Enforce);
             assert_eq!(policy.restart.max_concurrent, Amount::Percent(100));

@@ -2,18 +2,44 @@
 
 use std::iter;
 
+use clap::ValueEnum;
 use serde::Serialize;
 
 use super::settings::{Setting, describe};
 use crate::api::{Duration, ProbePolicySpec};
 use crate::engine::{Phase, RuleKind, Span, Time};
 use crate::lesson::LessonError;
+use crate::lesson::comparison::{Choice, ModelTable};
 use crate::model;
 use crate::report::{COLUMNS, Figures, Picture, Recording, Report, Table};
 use crate::scenario::Scenario;
 
-/// What a page about the lesson is called.
-pub const TITLE: &str = "Lesson replicas";
+/// A table that the lesson publishes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Published {
+    /// The four settings
+    Settings,
+    /// Liveness period and threshold, without and with a startup rule
+    Sweep,
+}
+
+impl ModelTable<Setting> for Published {
+    const OF_SETTINGS: Self = Self::Settings;
+
+    fn is_of_settings(self) -> bool {
+        match self {
+            Self::Settings => true,
+            Self::Sweep => false,
+        }
+    }
+
+    fn report(self, scenario: &Scenario, settings: &[Setting]) -> Result<Report, LessonError> {
+        match self {
+            Self::Settings => of_settings(scenario, settings),
+            Self::Sweep => sweep(scenario),
+        }
+    }
+}
 
 /// The figures of a policy in the model.
 pub fn modelled(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<Figures, LessonError> {
@@ -22,7 +48,7 @@ pub fn modelled(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<Figures, 
 }
 
 /// The same, and what happened.
-pub fn recorded(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<(Figures, Recording), LessonError> {
+fn recorded(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<(Figures, Recording), LessonError> {
     let policy = spec.parse(1, Phase::Aligned { origin: Time::ZERO })?;
     let mut recording = Recording::of(scenario);
     let run = model::observe(scenario, &policy, &mut recording)?;
@@ -30,7 +56,7 @@ pub fn recorded(scenario: &Scenario, spec: &ProbePolicySpec) -> Result<(Figures,
 }
 
 /// Settings beside each other; all of them are the table `lessons/replicas/replicas-settings.csv`.
-pub fn settings(scenario: &Scenario, settings: &[Setting]) -> Result<Report, LessonError> {
+fn of_settings(scenario: &Scenario, settings: &[Setting]) -> Result<Report, LessonError> {
     let rows: Vec<_> = settings.iter().map(|setting| SettingRow::new(scenario, *setting)).collect::<Result<_, _>>()?;
     let header = iter::once("setting").chain(COLUMNS);
     let table = Table::new(
@@ -40,12 +66,12 @@ pub fn settings(scenario: &Scenario, settings: &[Setting]) -> Result<Report, Les
     let preamble = rows.iter().map(SettingRow::sentence).collect();
     let described = ["setting", "liveness", "readiness", "startup"].into_iter().chain(COLUMNS);
     let csv = Table::new(described, rows.iter().map(SettingRow::cells));
-    let report = Report::new(table, &rows)?.with_title(TITLE).with_preamble(preamble).with_csv(csv);
+    let report = Report::new(table, &rows)?.with_preamble(preamble).with_csv(csv);
     Ok(rows.into_iter().fold(report, |report, row| report.with_picture(row.picture())))
 }
 
 /// Liveness period x threshold, without and with a startup rule: `lessons/replicas/replicas-sweep.csv`.
-pub fn sweep(scenario: &Scenario) -> Result<Report, LessonError> {
+fn sweep(scenario: &Scenario) -> Result<Report, LessonError> {
     let with_startup = Setting::PlusStartup.policy()?.spec;
     let without = ProbePolicySpec { startup: None, ..with_startup.clone() };
     let mut rows = Vec::new();
@@ -64,7 +90,7 @@ pub fn sweep(scenario: &Scenario) -> Result<Report, LessonError> {
     let header =
         ["startup", "period", "threshold", "tolerance", "detection", "killed_in_startup", "in_loop", "truly_serving"];
     let table = Table::new(header, rows.iter().map(SweepRow::cells));
-    Ok(Report::new(table, &rows)?.with_title(TITLE))
+    Ok(Report::new(table, &rows)?)
 }
 
 /// A row of the table of the settings.

@@ -15,14 +15,15 @@ use crate::scenario::{Store, Stores, TrueState};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[schemars(inline, extend("oneOf" = [
-    {"required": ["replica", "stuck"]},
-    {"required": ["replica", "dependencyLost"]},
-    {"required": ["replica", "halfDown"]},
-    {"required": ["replica", "warming"]},
-    {"required": ["replica", "stopped"]},
-    {"required": ["replica", "silent"]},
-    {"required": ["store", "down"]},
-], "not" = {"required": ["replica", "store"]}))]
+    {"required": ["stuck"]},
+    {"required": ["dependencyLost"]},
+    {"required": ["halfDown"]},
+    {"required": ["warming"]},
+    {"required": ["stopped"]},
+    {"required": ["silent"]},
+    {"required": ["down"]},
+], "if" = {"required": ["down"]}, "then" = {"required": ["store"]}, "else" = {"required": ["replica"]},
+"not" = {"required": ["replica", "store"]}))]
 pub struct Fault {
     /// Which replica is hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,19 +75,19 @@ pub struct RandomFault {
     pub stuck: Option<Stuck>,
     /// The replica lacks a dependency, which comes back by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dependency_lost: Option<Lasting>,
+    pub dependency_lost: Option<For>,
     /// The replica accepts writes that never reach the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub half_down: Option<Lasting>,
+    pub half_down: Option<For>,
     /// The replica is up, but cannot read yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warming: Option<Lasting>,
+    pub warming: Option<For>,
     /// The process is gone; without `for`, for good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<StoppedFor>,
     /// The process answers nothing and comes back by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent: Option<Lasting>,
+    pub silent: Option<For>,
 }
 
 /// A stuck process has no settings: `{}`.
@@ -121,6 +122,29 @@ pub struct Stopped {
     /// The last turn of the fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub through: Option<u32>,
+    /// Whether the process takes its entry out of the registry before it goes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub graceful: bool,
+}
+
+/// How long a fault lasts that may begin in any turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(inline)]
+pub struct For {
+    /// For how many turns, at least one; it may outlast the scenario.
+    #[serde(rename = "for")]
+    pub turns: NonZeroU32,
+}
+
+/// How long a process is gone that may go in any turn, and how it went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[schemars(inline)]
+pub struct StoppedFor {
+    /// For how many turns, at least one; it may outlast the scenario.
+    #[serde(default, rename = "for", skip_serializing_if = "Option::is_none")]
+    pub turns: Option<NonZeroU32>,
     /// Whether the process takes its entry out of the registry before it goes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub graceful: bool,
@@ -180,19 +204,21 @@ impl RandomFault {
     /// How often what happens, if that makes sense; `item` is the path of the fault.
     pub(super) fn check(&self, item: &str) -> Result<Chance, Nonsense> {
         let Self { every, stuck, dependency_lost, half_down, warming, stopped, silent } = *self;
-        let (replica, store, down, at) = (None, None, None, 0);
-        let fault = Fault { replica, store, at, stuck, dependency_lost, half_down, warming, stopped, silent, down };
+        let fault = Fault {
+            replica: None,
+            store: None,
+            at: 0,
+            stuck,
+            dependency_lost: dependency_lost.map(Lasting::from),
+            half_down: half_down.map(Lasting::from),
+            warming: warming.map(Lasting::from),
+            stopped: stopped.map(Stopped::from),
+            silent: silent.map(Lasting::from),
+            down: None,
+        };
         let kind = fault.kind().ok_or_else(|| Nonsense::new(item, format!("a random fault is one of {KINDS}")))?;
-        let turns = kind.lasting.map(|lasting| match lasting {
-            Lasting { through: Some(_), .. } => {
-                let field = format!("{item}.{}.through", kind.field);
-                Err(Nonsense::new(field, "a random fault begins in any turn, so say how long it lasts: for"))
-            }
-            Lasting { turns: None, through: None } => Err(Nonsense::new(format!("{item}.{}", kind.field), EITHER)),
-            Lasting { turns: Some(0), .. } => Err(Nonsense::new(format!("{item}.{}.for", kind.field), AT_LEAST_ONE)),
-            Lasting { turns: Some(turns), .. } => Ok(turns),
-        });
-        Ok(Chance { every, state: kind.state, turns: turns.transpose()?, leave: kind.leave })
+        let turns = kind.lasting.and_then(|lasting| lasting.turns);
+        Ok(Chance { every, state: kind.state, turns, leave: kind.leave })
     }
 }
 
@@ -235,6 +261,18 @@ impl Lasting {
             }
             (None, None) | (Some(_), Some(_)) => Err(Nonsense::new(field, EITHER)),
         }
+    }
+}
+
+impl From<For> for Lasting {
+    fn from(For { turns }: For) -> Self {
+        Self { turns: Some(turns.get()), through: None }
+    }
+}
+
+impl From<StoppedFor> for Stopped {
+    fn from(StoppedFor { turns, graceful }: StoppedFor) -> Self {
+        Self { turns: turns.map(NonZeroU32::get), through: None, graceful }
     }
 }
 

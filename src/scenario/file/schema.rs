@@ -17,7 +17,7 @@ pub fn json_schema() -> Schema {
 
 fn tidy(schema: &mut Schema) {
     drop_null(schema);
-    drop_format_of_numbers(schema);
+    say_format_of_numbers(schema);
     unwrap_description(schema);
 }
 
@@ -44,10 +44,13 @@ fn drop_null(schema: &mut Schema) {
     }
 }
 
-/// Rust's names of numbers say nothing to an editor.
-fn drop_format_of_numbers(schema: &mut Schema) {
-    if schema.get("format").and_then(Value::as_str).is_some_and(|format| format.starts_with("uint")) {
+/// Rust's names of numbers say nothing to an editor, but the greatest of them does.
+fn say_format_of_numbers(schema: &mut Schema) {
+    if schema.get("format").and_then(Value::as_str) == Some("uint32") {
         schema.remove("format");
+        if schema.get("maximum").is_none() {
+            schema.insert("maximum".to_owned(), u32::MAX.into());
+        }
     }
 }
 
