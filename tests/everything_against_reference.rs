@@ -342,7 +342,7 @@ fn policy(case: &Case) -> ParsedPolicy {
         "selector": {"matchLabels": {"app": "fake"}},
         "mode": "Enforce",
         "restart": {"backoff": {"initial": "0s"}, "maxConcurrent": "100%"},
-        "fleet": {"sharedFailure": "Ignore"},
+        "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
     });
     for (name, rule) in [("startup", &case.startup_rule), ("liveness", &case.liveness), ("readiness", &case.readiness)]
     {

@@ -205,7 +205,7 @@ fn policy(case: &Case) -> ParsedPolicy {
     let mut spec = json!({
         "selector": {"matchLabels": {"app": "fake"}},
         "mode": "Enforce",
-        "fleet": {"sharedFailure": "Ignore"},
+        "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
         "restart": {"backoff": {"initial": "0s"}, "maxConcurrent": "100%"},
     });
     if let Some((period, threshold)) = case.startup_rule {

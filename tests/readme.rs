@@ -82,6 +82,7 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::PROBER_ERRORS,
             conditions::EJECTION_NOT_EFFECTIVE,
             conditions::RESTART_HELD,
+            conditions::BREAKER_OPEN,
             conditions::SHARED_FAILURE,
             conditions::LOOPING,
         ]

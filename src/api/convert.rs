@@ -3,12 +3,13 @@
 use std::fmt;
 
 use super::spec::{
-    HandlerSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through,
+    BreakerSpec, FleetSpec, HandlerSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec,
+    SharedFailureSpec, Through,
 };
 use super::{Port, Selector, checks};
 use crate::engine::{
-    Backoff, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings,
-    Rule, RuleKind, SharedFailure,
+    Backoff, BreakerSettings, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
+    RestartSettings, Rule, RuleKind, SharedFailure, Span,
 };
 
 /// A policy that makes sense.
@@ -77,12 +78,7 @@ impl ProbePolicySpec {
             rules,
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),
-            fleet: FleetSettings {
-                shared_failure: match self.fleet.shared_failure {
-                    SharedFailureSpec::Hold => SharedFailure::Hold,
-                    SharedFailureSpec::Ignore => SharedFailure::Ignore,
-                },
-            },
+            fleet: parse_fleet(&self.fleet)?,
             phase,
         };
         Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks })
@@ -166,6 +162,25 @@ fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
     })
 }
 
+fn parse_fleet(spec: &FleetSpec) -> Result<FleetSettings, SpecError> {
+    Ok(FleetSettings {
+        breaker: parse_breaker(&spec.breaker)?,
+        shared_failure: match spec.shared_failure {
+            SharedFailureSpec::Hold => SharedFailure::Hold,
+            SharedFailureSpec::Ignore => SharedFailure::Ignore,
+        },
+    })
+}
+
+fn parse_breaker(spec: &BreakerSpec) -> Result<Option<BreakerSettings>, SpecError> {
+    let open_at = checks::OPEN_AT.parse("spec.fleet.breaker.openAt", &spec.open_at)?;
+    let min_judged = checks::JUDGED.parse("spec.fleet.breaker.minJudged", &spec.min_judged)?;
+    let cooldown = checks::SECONDS.parse("spec.fleet.breaker.cooldown", &spec.cooldown)?;
+    let trial = checks::DELAY.parse("spec.fleet.breaker.trial", &spec.trial)?;
+    let trial = Some(trial).filter(|trial| *trial != Span::ZERO);
+    Ok(open_at.map(|open_at| BreakerSettings { open_at, min_judged, cooldown, trial }))
+}
+
 impl Ask {
     /// The number that stands for it, the same in every process and version: 64-bit FNV-1a over its text.
     pub fn question(&self) -> Question {
@@ -222,7 +237,7 @@ mod tests {
     use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
     use super::*;
-    use crate::engine::{Amount, Span};
+    use crate::engine::Amount;
 
     fn parse(spec: &str) -> ParsedPolicy {
         serde_json::from_str::<ProbePolicySpec>(spec).unwrap().parse(7, Phase::Spread).unwrap()
@@ -235,7 +250,11 @@ mod tests {
         assert_eq!(parsed.policy.generation, 7);
         assert_eq!(parsed.policy.mode, Mode::Observe);
         assert_eq!(parsed.policy.pool, Pool::ReadinessGate);
-        assert_eq!(parsed.policy.fleet.shared_failure, SharedFailure::Hold);
+        let minute = Span::from_secs(60);
+        let breaker =
+            BreakerSettings { open_at: Amount::Percent(50), min_judged: 2, cooldown: minute, trial: Some(minute) };
+        let fleet = FleetSettings { breaker: Some(breaker), shared_failure: SharedFailure::Hold };
+        assert_eq!(parsed.policy.fleet, fleet);
         assert_eq!(parsed.policy.rules, PerRule::default());
         assert_eq!(parsed.asks, PerRule::default());
         assert_eq!((restart.method, restart.max_concurrent), (RestartMethod::Evict, Amount::Count(1)));

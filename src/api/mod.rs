@@ -32,8 +32,8 @@ pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};
 pub use spec::{
-    BackoffSpec, FleetSpec, HttpGet, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy, ProbePolicySpec,
-    RestartSpec, RuleSpec, SharedFailureSpec, TcpSocket, Through,
+    BackoffSpec, BreakerSpec, FleetSpec, HttpGet, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy,
+    ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, TcpSocket, Through,
 };
 pub use status::{
     IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,

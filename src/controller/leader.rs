@@ -23,8 +23,8 @@ use crate::api::VerdictAnnotation;
 use crate::cluster::Index;
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, Uid};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal, ReplicaKey,
-    RuleKind, Time, Transition, TransitionKind, Verdict,
+    AttemptId, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal,
+    ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
 };
 use crate::probe::{Attempts, Ended, Loopback, Target};
 use crate::runtime::timestamp;
@@ -290,6 +290,7 @@ impl Leader {
                 });
             }
             Effect::Record(transition) => self.record(index, &transition),
+            Effect::RecordFleet(transition) => self.record_fleet(index, &transition),
             Effect::Published { transition, at } => {
                 if let Some((policy, delay)) = self.statuses.published(transition, at)
                     && let Some(record) = index.policy(policy)
@@ -346,6 +347,20 @@ impl Leader {
         if matches!(transition.kind, TransitionKind::Returned | TransitionKind::DidNotReturn) {
             self.restarted.remove(&transition.replica);
         }
+    }
+
+    /// One transition of a fleet as a whole, likewise.
+    fn record_fleet(&mut self, index: &Index, transition: &FleetTransition) {
+        let Some(record) = index.policy(transition.policy) else { return };
+        let (kind, reason) = (transition.kind.name(), transition.reason.name());
+        info!(policy = &*record.name.name, kind, reason, "{}", transition.reason);
+        if let Some(ledger) = self.statuses.ledger(index, transition.policy) {
+            ledger.record_fleet(transition);
+        }
+        let about = Subject { name: &record.name, uid: &record.uid };
+        let announcement = self.announcer.announce_fleet(transition, about);
+        let dropped = announcement.is_none_or(|told| self.announcements.try_send(told).is_err());
+        self.tools.metrics.events_dropped(u32::from(dropped));
     }
 }
 

@@ -61,7 +61,8 @@ use fleet::{Fleets, Look};
 use record::Recorder;
 use replica::Replica;
 
-pub use effect::{Effect, Transition, TransitionKind, Verdict};
+pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
+pub use fleet::Trial;
 pub use input::{
     Container, ContainerState, EffectResult, Gate, GateSeen, Input, Intent, IntentStage, Lifecycle, NodeState,
     Observation, Owner, OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
@@ -71,11 +72,11 @@ pub use keys::{
 };
 pub use outcome::{Evidence, Outcome, OutcomeClass};
 pub use policy::{
-    Amount, Backoff, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings,
-    Rule, RuleKind, SharedFailure,
+    Amount, Backoff, BreakerSettings, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, RestartMethod,
+    RestartSettings, Rule, RuleKind, SharedFailure,
 };
 pub use reason::{Obstacle, Reason};
-pub use report::{PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
+pub use report::{BreakerReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
 pub use time::{Span, Time};
 
 /// The decision engine.
@@ -164,8 +165,11 @@ impl Engine {
         let key = replica.seen.policy;
         let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
         replica.reconcile(fleet.as_deref(), now);
-        if let Some((key, fleet)) = key.zip(fleet.as_deref_mut()) {
-            fleet.compare(key, replica);
+        if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
+            && !replica.is_settled
+            && fleet.compare(key, replica)
+        {
+            self.fleet_agenda.touch(key.0);
         }
         if let (Some(key), Some(spec)) = (key, fleet.as_ref().and_then(|fleet| fleet.spec.as_ref())) {
             replica.ask(key, spec, now, recorder.effects());

@@ -1,10 +1,10 @@
 //! What the engine holds at an instant, for status, metrics and people.
 
-use super::fleet::Fleet;
+use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
 use super::{
     Gate, GateSeen, Lifecycle, Obstacle, PerRule, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind, SeatKey,
-    SeatMemory, TargetProblem, Time,
+    SeatMemory, TargetProblem, Time, Trial,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -37,6 +37,8 @@ pub struct PolicyReport {
     pub restarts_futile: u32,
     /// Seats in a loop.
     pub in_loop: u32,
+    /// Whether restarts wait because many replicas are suspect at once.
+    pub breaker: BreakerReport,
     /// By rule: what can be said of it as a whole.
     pub rules: PerRule<Option<RuleReport>>,
     /// Seats that remember anything, in key order.
@@ -54,6 +56,23 @@ pub struct RuleReport {
     pub unusable: Option<(u32, TargetProblem)>,
     /// Replicas whose last three attempts or more were our own errors.
     pub prober_errors: u32,
+}
+
+/// Whether restarts wait because many replicas are suspect at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BreakerReport {
+    /// They do not.
+    #[default]
+    Closed,
+    /// They do.
+    Open {
+        /// Judged replicas whose latest liveness attempt failed.
+        suspect: u32,
+        /// Judged replicas.
+        judged: u32,
+        /// How far it is with trying whether restarts help.
+        trial: Trial,
+    },
 }
 
 /// What a seat remembers.
@@ -126,6 +145,13 @@ pub(super) fn report<'a>(
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
         in_loop: count(fleet.seats.iter().filter(|(_, seat)| seat.in_loop)),
+        breaker: match fleet.breaker {
+            Breaker::Closed => BreakerReport::Closed,
+            Breaker::Open { trial, .. } => {
+                let (suspect, judged) = fleet.suspects();
+                BreakerReport::Open { suspect, judged, trial }
+            }
+        },
         seats: fleet
             .seats
             .iter()

@@ -20,6 +20,8 @@ pub(super) struct Seat {
     pub(super) written: Option<EffectResult>,
     /// The restart in flight, as far as only this engine needs to know it.
     order: Option<Order>,
+    /// A rule wants what the restart in flight made restarted again.
+    is_futile: bool,
     /// The answer to the order was lost.
     doubt: Option<Time>,
     refusals: u32,
@@ -54,6 +56,7 @@ impl Seat {
         self.memory.occupant = Some(replica);
         self.memory.intent = Some(Intent { replica: Some(replica), rule, at: now, stage });
         self.order = Some(order);
+        self.is_futile = false;
         self.refused = None;
     }
 
@@ -92,6 +95,16 @@ impl Seat {
         self.doubt
     }
 
+    /// A rule wants what the restart in flight made restarted again.
+    pub(super) fn fail(&mut self) {
+        self.is_futile = true;
+    }
+
+    /// Whether the restart in flight has failed.
+    pub(super) fn is_futile(&self) -> bool {
+        self.is_futile
+    }
+
     /// The lost answer was a yes.
     pub(super) fn believe(&mut self) {
         self.doubt = None;
@@ -112,7 +125,7 @@ impl Seat {
 
     /// The restart is over, one way or another.
     pub(super) fn drop_intent(&mut self) {
-        (self.memory.intent, self.order, self.doubt) = (None, None, None);
+        (self.memory.intent, self.order, self.doubt, self.is_futile) = (None, None, None, false);
     }
 
     /// Somebody else restarted it.

@@ -29,11 +29,15 @@ impl Fleet {
         if replica.is_backing_off() {
             return Some(Obstacle::KubeletBackoff);
         }
+        if !self.breaker.lets(spec.fleet.breaker.as_ref(), look.now) {
+            let (suspect, judged) = self.suspects();
+            return Some(Obstacle::Breaker { suspect, judged });
+        }
         let seat = replica.seat().and_then(|seat| self.seats.get(seat));
         if let Some((_, waits)) = seat.and_then(|seat| seat.waits(spec.restart.backoff, look.now)) {
             return Some(waits);
         }
-        let allowed = spec.restart.max_concurrent.of(self.desired(look));
+        let allowed = spec.restart.max_concurrent.of(self.desired(look)).max(1);
         (in_flight >= allowed as usize).then_some(Obstacle::MaxConcurrent { allowed })
     }
 

@@ -6,6 +6,7 @@ use super::*;
 const OPEN: GateSeen = GateSeen::Set(Gate::Open);
 const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 
+mod breaker;
 mod edits;
 mod gates;
 mod restarts;

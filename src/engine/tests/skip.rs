@@ -203,10 +203,21 @@ fn spec() -> impl Strategy<Value = Policy> {
         ..policy().restart
     });
     let shared = prop_oneof![Just(SharedFailure::Hold), Just(SharedFailure::Ignore)];
-    (rules, phase, mode, pool, restart, shared).prop_map(
-        |((startup, liveness, readiness), phase, mode, pool, restart, shared_failure)| Policy {
+    let open_at = prop_oneof![(1u32..=100).prop_map(Amount::Percent), (2u32..4).prop_map(Amount::Count)];
+    let breaker = (open_at, 2u32..4, 1u64..100, prop::option::of(1u64..100)).prop_map(
+        |(open_at, min_judged, cooldown, trial)| BreakerSettings {
+            open_at,
+            min_judged,
+            cooldown: TICK * cooldown,
+            trial: trial.map(|trial| TICK * trial),
+        },
+    );
+    let fleet = (prop::option::weighted(0.7, breaker), shared)
+        .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
+    (rules, phase, mode, pool, restart, fleet).prop_map(
+        |((startup, liveness, readiness), phase, mode, pool, restart, fleet)| Policy {
             rules: PerRule { startup, liveness, readiness },
-            fleet: FleetSettings { shared_failure },
+            fleet,
             phase,
             mode,
             pool,
