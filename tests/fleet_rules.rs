@@ -16,6 +16,13 @@ fn the_breaker_saves_all_but_the_trial_of_the_restarts_that_heal_nobody() {
     assert_eq!((one_decimal(without.truly_serving()), one_decimal(with.truly_serving())), (6.4, 7.9));
 }
 
+#[test]
+fn a_replica_that_restarts_keep_from_starting_serves_once_they_are_given_up() {
+    let [without, with] = both("efficacy");
+    assert_eq!((without.restarts.len(), with.restarts.len()), (19, 5));
+    assert_eq!((one_decimal(without.truly_serving()), one_decimal(with.truly_serving())), (7.0, 7.7));
+}
+
 /// What comes of a rule's scenario without the rule, and with it.
 fn both(rule: &str) -> [Run; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet").join(rule);

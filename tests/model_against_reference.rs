@@ -206,7 +206,7 @@ fn policy(case: &Case) -> ParsedPolicy {
         "selector": {"matchLabels": {"app": "fake"}},
         "mode": "Enforce",
         "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
-        "restart": {"backoff": {"initial": "0s"}, "maxConcurrent": "100%"},
+        "restart": {"backoff": {"initial": "0s"}, "giveUpAfter": 0, "maxConcurrent": "100%"},
     });
     if let Some((period, threshold)) = case.startup_rule {
         spec["startup"] = rule("/started", period, threshold);

@@ -83,6 +83,7 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::EJECTION_NOT_EFFECTIVE,
             conditions::RESTART_HELD,
             conditions::BREAKER_OPEN,
+            conditions::GAVE_UP,
             conditions::SHARED_FAILURE,
             conditions::LOOPING,
         ]

@@ -105,6 +105,14 @@ pub const COUNT: Check<i32, NonZeroU32> = Check {
     parse: |count| u32::try_from(*count).ok().filter(|n| *n <= 10_000).and_then(NonZeroU32::new),
 };
 
+/// Limits that may be none.
+pub const COUNT_OR_NONE: Check<i32, Option<NonZeroU32>> = Check {
+    cel: "self >= 0 && self <= 10000",
+    member: "",
+    sentence: "must be from 0 to 10000",
+    parse: |count| u32::try_from(*count).ok().filter(|n| *n <= 10_000).map(NonZeroU32::new),
+};
+
 /// Startup and liveness, whose first pass decides.
 pub const PASSES_AT_ONCE: Check<RuleSpec> = Check {
     cel: "self.successThreshold == 1",

@@ -155,6 +155,7 @@ fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
         grace_period: checks::SECONDS.parse("spec.restart.gracePeriod", &spec.grace_period)?,
         deadline: checks::SECONDS.parse("spec.restart.deadline", &spec.deadline)?,
         loop_after: checks::COUNT.parse("spec.restart.loopAfter", &spec.loop_after)?,
+        give_up_after: checks::COUNT_OR_NONE.parse("spec.restart.giveUpAfter", &spec.give_up_after)?,
         other_owners: match spec.other_owners {
             OtherOwnersSpec::Refuse => OtherOwners::Refuse,
             OtherOwnersSpec::Restart => OtherOwners::Restart,
@@ -234,6 +235,8 @@ impl From<Through> for Pool {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
     use super::*;
@@ -259,7 +262,7 @@ mod tests {
         assert_eq!(parsed.asks, PerRule::default());
         assert_eq!((restart.method, restart.max_concurrent), (RestartMethod::Evict, Amount::Count(1)));
         assert_eq!((restart.grace_period, restart.deadline), (Span::from_secs(10), Span::from_secs(600)));
-        assert_eq!(restart.loop_after.get(), 3);
+        assert_eq!((restart.loop_after.get(), restart.give_up_after), (3, NonZeroU32::new(5)));
         assert_eq!(
             restart.backoff,
             Backoff { initial: Span::from_secs(10), max: Span::from_secs(300), reset_after: Span::from_secs(600) },

@@ -203,6 +203,13 @@ pub struct RestartSpec {
     #[x_kube(validation = checks::COUNT.rule())]
     pub loop_after: i32,
 
+    /// Restarts of one seat in a row that did not help, after which it is not restarted any more and its pod is kept out
+    /// of the pool until its rules pass again: from 0 to 10000. A restart helps if its seat is judged well afterwards,
+    /// before a rule wants the next one and within the deadline. 0: it is always restarted. Default 5.
+    #[serde(default = "default::five")]
+    #[x_kube(validation = checks::COUNT_OR_NONE.rule())]
+    pub give_up_after: i32,
+
     /// Whether pods whose controller is of another kind than ReplicaSet, StatefulSet, DaemonSet, ReplicationController
     /// and Job are restarted. Refuse: never. Restart: as all others, on your word that the controller creates deleted
     /// pods again; how many it wants is not known, so the live ones count. Default Refuse.
@@ -341,6 +348,7 @@ impl Default for RestartSpec {
             grace_period: default::grace_period(),
             deadline: default::deadline(),
             loop_after: default::three(),
+            give_up_after: default::five(),
             other_owners: OtherOwnersSpec::default(),
         }
     }
@@ -380,6 +388,10 @@ mod default {
 
     pub fn none() -> Duration {
         Duration::from_secs(0)
+    }
+
+    pub fn five() -> i32 {
+        5
     }
 
     pub fn three() -> i32 {

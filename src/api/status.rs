@@ -86,6 +86,10 @@ pub struct RestartCounts {
     #[serde(default)]
     pub futile: u32,
 
+    /// Seats that are not restarted any more, since it has not helped.
+    #[serde(default)]
+    pub gave_up: u32,
+
     /// Seats that are in a loop now.
     #[serde(default)]
     pub in_loop: u32,
@@ -147,6 +151,10 @@ pub struct SeatStatus {
     /// Restarts of the seat by others, such as the kubelet, that are not forgotten.
     #[serde(default)]
     pub foreign: u32,
+
+    /// Restarts that this policy ordered, in a row, that did not help.
+    #[serde(default)]
+    pub futile: u32,
 
     /// When the last of these restarts was ordered or seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]

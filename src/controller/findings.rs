@@ -1,7 +1,7 @@
 //! What is true of a policy as a whole, in the sentences of its conditions.
 
 use crate::api::conditions::{
-    ACCEPTED, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, Holds, LOOPING, NEVER_PASSED,
+    ACCEPTED, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING, NEVER_PASSED,
     PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
 };
 use crate::api::{GATE, ParsedPolicy};
@@ -28,6 +28,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         breaker_open(index, policy, report),
         shared_failure(index, report),
         looping(index, report),
+        gave_up(index, report),
     ];
     claims.extend(RuleKind::ALL.into_iter().filter_map(|rule| unusable(rule, report)));
     claims.into_iter().map(|claim| claim.of(record.generation)).collect()
@@ -205,6 +206,16 @@ fn looping(index: &Index, report: &PolicyReport) -> Claim {
     }
     let seats = list(looping.iter().filter_map(|seat| index.seat_label(seat.seat)));
     Claim::holds(LOOPING, "RestartLoop", format!("restarts do not help, the capacity is lost: {seats}"))
+}
+
+fn gave_up(index: &Index, report: &PolicyReport) -> Claim {
+    let seats: Vec<&SeatReport> = report.seats.iter().filter(|seat| seat.gave_up).collect();
+    let Some(first) = seats.first() else {
+        return Claim::fails(GAVE_UP, "None", "no seat is left to itself");
+    };
+    let told = Obstacle::GaveUp { times: first.memory.futile };
+    let seats = list(seats.iter().filter_map(|seat| index.seat_label(seat.seat)));
+    Claim::holds(GAVE_UP, "RestartsDoNotHelp", format!("{seats}: {told}; no more restarts until its rules pass again"))
 }
 
 fn unusable(rule: RuleKind, report: &PolicyReport) -> Option<Claim> {

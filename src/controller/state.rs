@@ -93,6 +93,7 @@ pub struct Counts {
     pub ungated: u32,
     pub restarts: u32,
     pub in_loop: u32,
+    pub gave_up: u32,
     pub breaker_open: bool,
 }
 
@@ -178,6 +179,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         ungated: report.ungated,
         restarts: report.restarts,
         in_loop: report.in_loop,
+        gave_up: report.gave_up,
         breaker_open: report.breaker != BreakerReport::Closed,
     };
     PolicyState {

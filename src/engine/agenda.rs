@@ -50,6 +50,11 @@ impl Agenda {
         }
     }
 
+    /// Whether something happened to anybody since the poll began.
+    pub(super) fn is_touched(&self) -> bool {
+        !self.touched.is_empty()
+    }
+
     /// Begins a poll: puts those whose time has come to those that something happened to.
     pub(super) fn begin(&mut self, now: Time) {
         while let Some(Reverse((at, index))) = self.queue.peek().copied().filter(|Reverse((at, _))| *at <= now) {

@@ -146,17 +146,23 @@ impl Engine {
         Some(report::report(policy, fleet, members, now))
     }
 
-    /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known.
+    /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known; and then the
+    /// replicas whose gate depends on these decisions.
     fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
-        self.replica_agenda.begin(now);
-        while let Some(index) = self.replica_agenda.next() {
-            let wake = self.step_replica(index, now, recorder);
-            self.replica_agenda.set(index, wake);
-        }
-        self.fleet_agenda.begin(now);
-        while let Some(key) = self.fleet_agenda.next() {
-            let wake = self.step_fleet(PolicyKey(key), now, recorder);
-            self.fleet_agenda.set(key, wake);
+        loop {
+            self.replica_agenda.begin(now);
+            while let Some(index) = self.replica_agenda.next() {
+                let wake = self.step_replica(index, now, recorder);
+                self.replica_agenda.set(index, wake);
+            }
+            self.fleet_agenda.begin(now);
+            while let Some(key) = self.fleet_agenda.next() {
+                let wake = self.step_fleet(PolicyKey(key), now, recorder);
+                self.fleet_agenda.set(key, wake);
+            }
+            if !self.replica_agenda.is_touched() {
+                return;
+            }
         }
     }
 
@@ -191,7 +197,8 @@ impl Engine {
     fn step_fleet(&mut self, key: PolicyKey, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
         let fleet = self.fleets.get_mut(key)?;
         let (owners, nodes) = (&self.owners, &self.nodes);
-        fleet.step(&mut Look { key, now, replicas: &mut self.replicas, owners, nodes, recorder });
+        let replica_agenda = &mut self.replica_agenda;
+        fleet.step(&mut Look { key, now, replicas: &mut self.replicas, owners, nodes, replica_agenda, recorder });
         fleet.wake.map(|(at, _)| at)
     }
 }

@@ -88,6 +88,8 @@ pub struct RestartSettings {
     pub deadline: Span,
     /// Restarts of one seat that make a loop.
     pub loop_after: NonZeroU32,
+    /// Futile restarts of one seat in a row after which it is not restarted any more; `None`: it always is.
+    pub give_up_after: Option<NonZeroU32>,
     /// What to do under owners of a kind that we do not know.
     pub other_owners: OtherOwners,
 }

@@ -124,6 +124,11 @@ pub enum Obstacle {
     NodeNotReady,
     /// The container is in the kubelet's crash-loop backoff, which a new pod would lose.
     KubeletBackoff,
+    /// Restarts of the seat have not helped so often in a row that there are no more.
+    GaveUp {
+        /// How often.
+        times: u32,
+    },
     /// So many replicas are suspect that restarts wait.
     Breaker {
         /// Judged replicas whose latest liveness attempt failed.
@@ -183,6 +188,7 @@ impl Obstacle {
             Self::LowerOrdinalNotReady => "LowerOrdinalNotReady",
             Self::NodeNotReady => "NodeNotReady",
             Self::KubeletBackoff => "KubeletBackoff",
+            Self::GaveUp { .. } => "GaveUp",
             Self::Breaker { .. } => "BreakerOpen",
             Self::SharedFailure { .. } => "SharedFailure",
             Self::Refused(Refusal::Budget) => "BlockedByBudget",
@@ -261,6 +267,7 @@ impl fmt::Display for Obstacle {
             Self::LowerOrdinalNotReady => f.write_str("a lower ordinal is not Ready"),
             Self::NodeNotReady => f.write_str("its node is not Ready"),
             Self::KubeletBackoff => f.write_str("its container is in the kubelet's crash-loop backoff"),
+            Self::GaveUp { times } => write!(f, "restarting has not helped {times} of {times} times"),
             Self::Breaker { suspect, judged } => {
                 write!(f, "the breaker is open, with {suspect} of {judged} judged replicas suspect")
             }

@@ -2,9 +2,10 @@
 
 use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
+use super::seat::Seat;
 use super::{
-    Gate, GateSeen, Lifecycle, Obstacle, PerRule, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind, SeatKey,
-    SeatMemory, TargetProblem, Time, Trial,
+    Gate, GateSeen, Lifecycle, Obstacle, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind,
+    SeatKey, SeatMemory, TargetProblem, Time, Trial,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -37,6 +38,8 @@ pub struct PolicyReport {
     pub restarts_futile: u32,
     /// Seats in a loop.
     pub in_loop: u32,
+    /// Seats that are not restarted any more, since it has not helped.
+    pub gave_up: u32,
     /// Whether restarts wait because many replicas are suspect at once.
     pub breaker: BreakerReport,
     /// By rule: what can be said of it as a whole.
@@ -84,6 +87,8 @@ pub struct SeatReport {
     pub memory: SeatMemory,
     /// Whether that makes a loop.
     pub in_loop: bool,
+    /// Whether it is not restarted any more, since it has not helped.
+    pub gave_up: bool,
 }
 
 /// What the engine holds of a replica.
@@ -144,7 +149,6 @@ pub(super) fn report<'a>(
         restarts: fleet.restarts.total,
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
-        in_loop: count(fleet.seats.iter().filter(|(_, seat)| seat.in_loop)),
         breaker: match fleet.breaker {
             Breaker::Closed => BreakerReport::Closed,
             Breaker::Open { trial, .. } => {
@@ -152,14 +156,12 @@ pub(super) fn report<'a>(
                 BreakerReport::Open { suspect, judged, trial }
             }
         },
-        seats: fleet
-            .seats
-            .iter()
-            .map(|(seat, held)| SeatReport { seat, memory: held.memory, in_loop: held.in_loop })
-            .collect(),
+        seats: fleet.seats.iter().map(|(seat, held)| seat_report(seat, held, spec)).collect(),
         ..PolicyReport::default()
     };
     report.seats.sort_unstable_by_key(|seat| seat.seat);
+    report.in_loop = count(report.seats.iter().filter(|seat| seat.in_loop));
+    report.gave_up = count(report.seats.iter().filter(|seat| seat.gave_up));
     for kind in RuleKind::ALL {
         let known = spec.is_some_and(|spec| spec.rule(kind).is_some());
         let rule = RuleReport { ever_passed: fleet.ever_passed[kind], ..RuleReport::default() };
@@ -213,6 +215,11 @@ impl PolicyReport {
             rule.prober_errors += u32::from(errors >= PERSISTENT);
         }
     }
+}
+
+fn seat_report(seat: SeatKey, held: &Seat, spec: Option<&Policy>) -> SeatReport {
+    let gave_up = spec.is_some_and(|spec| held.gave_up(&spec.restart));
+    SeatReport { seat, memory: held.memory, in_loop: held.in_loop, gave_up }
 }
 
 fn replica_state(fleet: &Fleet, replica: &Replica) -> ReplicaState {

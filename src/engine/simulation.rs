@@ -11,6 +11,7 @@ const SEEDS: u64 = 60;
 const STEPS: u32 = 1_500;
 const REPLICAS: u64 = 6;
 
+const GIVE_UP_AFTER: u32 = 2;
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
     min_judged: 2,
@@ -20,7 +21,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials) = (0, 0);
+    let (mut restarts, mut trials, mut given_up) = (0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -28,9 +29,11 @@ fn no_order_of_events_breaks_an_invariant() {
         }
         restarts += world.restarts;
         trials += world.trials;
+        given_up += u32::from(world.has_given_up);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
+    assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
 
@@ -65,6 +68,7 @@ struct World {
     restarts: u64,
     /// Of those, trials of the breaker.
     trials: u64,
+    has_given_up: bool,
     trace: Vec<String>,
 }
 
@@ -89,6 +93,7 @@ impl World {
         let mut spec = policy();
         spec.restart.max_concurrent = Amount::Count(2);
         spec.restart.deadline = Span::from_secs(40);
+        spec.restart.give_up_after = std::num::NonZeroU32::new(GIVE_UP_AFTER);
         spec.fleet.breaker = Some(BREAKER);
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
         let mut world = Self {
@@ -106,6 +111,7 @@ impl World {
             acknowledged: BTreeSet::new(),
             restarts: 0,
             trials: 0,
+            has_given_up: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -177,6 +183,7 @@ impl World {
                 let seed = self.seed;
                 assert!(self.acknowledged.remove(&replica), "seed {seed}: a restart without its intent");
                 self.check_breaker(replica);
+                self.check_efficacy(replica);
                 let result = self.fate();
                 if let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica)
                     && result != EffectResult::Refused(Refusal::Failed)
@@ -218,6 +225,7 @@ impl World {
         let restarting = report.seats.iter().filter(|seat| seat.memory.intent.is_some()).count();
         assert!(restarting <= 2, "seed {seed}: {restarting} seats in a restart");
         assert!(report.failing <= report.suspect && report.suspect + report.starting <= report.replicas);
+        self.has_given_up |= report.gave_up > 0;
         let suspects = report.replica_reports.iter().filter(|replica| {
             let judged = matches!(replica.state, ReplicaState::Suspect | ReplicaState::Failing);
             judged && replica.streaks.liveness.is_some_and(|fails| fails > 0)
@@ -230,11 +238,13 @@ impl World {
         for pod in self.pods.values().filter(|pod| pod.lifecycle == Lifecycle::Live) {
             let running = matches!(pod.state, ContainerState::Running { .. });
             let held = report.replica_reports.iter().find(|replica| replica.replica == pod.key).and_then(|r| r.gate);
-            if running && pod.admitted && !pod.failed.readiness {
-                assert!(
-                    held.is_none_or(|(gate, _)| gate == Gate::Open),
-                    "seed {seed}: {pod:?} ejected without evidence"
-                );
+            if running && pod.admitted {
+                let evident = match held {
+                    None | Some((Gate::Open, _)) => true,
+                    Some((Gate::Closed, Reason::Held { rule, by: Obstacle::GaveUp { .. } })) => pod.failed[rule],
+                    Some((Gate::Closed, _)) => pod.failed.readiness,
+                };
+                assert!(evident, "seed {seed}: {pod:?} ejected without evidence");
             }
         }
         // A deadline in the past would make the world spin.
@@ -258,6 +268,14 @@ impl World {
                 panic!("seed {seed}: a restart during an open breaker")
             }
         }
+    }
+
+    /// Nobody is restarted whose seat no restart has helped so often.
+    fn check_efficacy(&mut self, replica: ReplicaKey) {
+        let report = self.engine.report(POLICY, self.now).unwrap();
+        let seat = report.replica_reports.iter().find(|report| report.replica == replica).unwrap().seat;
+        let memory = report.seats.iter().find(|report| Some(report.seat) == seat).unwrap().memory;
+        assert!(memory.futile < GIVE_UP_AFTER, "seed {}: a restart after {} futile ones", self.seed, memory.futile);
     }
 
     /// The engine is killed; the next one knows what the API server holds.

@@ -37,6 +37,7 @@ pub(super) fn policy() -> Policy {
             grace_period: Span::from_secs(10),
             deadline: Span::from_secs(600),
             loop_after: NonZeroU32::new(3).unwrap(),
+            give_up_after: NonZeroU32::new(5),
             other_owners: OtherOwners::Refuse,
         },
         pool: Pool::ReadinessGate,

@@ -12,7 +12,7 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::agenda::Wake;
+use super::agenda::{Agenda, Wake};
 use super::record::Recorder;
 use super::replica::Replica;
 use super::seat::{Order, StageOfLife};
@@ -74,6 +74,8 @@ pub(super) struct Look<'a, 'r> {
     pub(super) replicas: &'a mut [Option<Replica>],
     pub(super) owners: &'a BTreeMap<OwnerKey, Owner>,
     pub(super) nodes: &'a BTreeMap<NodeKey, NodeState>,
+    /// Where those are put whose gate depends on what is decided.
+    pub(super) replica_agenda: &'a mut Agenda,
     pub(super) recorder: &'a mut Recorder<'r>,
 }
 
@@ -189,6 +191,7 @@ impl Fleet {
         first.or(tries, "trial of the breaker");
         first.or(self.seats.forgets_at(), "backoff forgotten");
         for (_, seat) in self.seats.opened() {
+            first.or(seat.resets(&spec.restart), "backoff forgotten");
             first.or(seat.deadline(&spec.restart), "deadline of a restart");
             first.or(seat.doubted_until(), "lost answer of a restart");
         }

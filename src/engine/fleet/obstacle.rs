@@ -29,11 +29,14 @@ impl Fleet {
         if replica.is_backing_off() {
             return Some(Obstacle::KubeletBackoff);
         }
+        let seat = replica.seat().and_then(|seat| self.seats.get(seat));
+        if let Some(seat) = seat.filter(|seat| seat.gave_up(&spec.restart)) {
+            return Some(Obstacle::GaveUp { times: seat.memory.futile });
+        }
         if !self.breaker.lets(spec.fleet.breaker.as_ref(), look.now) {
             let (suspect, judged) = self.suspects();
             return Some(Obstacle::Breaker { suspect, judged });
         }
-        let seat = replica.seat().and_then(|seat| self.seats.get(seat));
         if let Some((_, waits)) = seat.and_then(|seat| seat.waits(spec.restart.backoff, look.now)) {
             return Some(waits);
         }

@@ -120,6 +120,8 @@ impl Fleet {
             let news = replica.obstacle.map(Obstacle::name) != Some(obstacle.name());
             replica.obstacle = Some(obstacle);
             if news {
+                replica.is_settled = false;
+                look.replica_agenda.touch(index);
                 let reason = Reason::Held { rule, by: obstacle };
                 look.recorder.record(Some(look.key), replica.key, look.now, TransitionKind::RestartRefused, reason);
             }

@@ -105,10 +105,14 @@ fn end(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, look: &mut 
     }
     let was_futile = seat.is_futile();
     if seat.deadline(settings).is_some_and(|deadline| deadline <= look.now) {
+        seat.fail();
         seat.drop_intent();
         sitter.tell(TransitionKind::DidNotReturn, Reason::DidNotReturn { deadline: settings.deadline }, look);
     } else if sitter.is_failing && !sitter.is_untouched {
         seat.fail();
+        if seat.gave_up(settings) {
+            seat.drop_intent();
+        }
     } else {
         return None;
     }
@@ -117,6 +121,9 @@ fn end(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, look: &mut 
 
 /// Tells a loop that begins or ends.
 fn remember(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, look: &mut Look<'_, '_>) -> Memory {
+    if sitter.is_judged_well && seat.memory.intent.is_none() {
+        seat.memory.futile = 0;
+    }
     let SeatMemory { restarts, foreign, .. } = seat.memory;
     if seat.loops(settings) && !seat.in_loop {
         seat.in_loop = true;

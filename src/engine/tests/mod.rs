@@ -1,5 +1,7 @@
 //! What the engine must do, told by what it does in a small world.
 
+use std::num::NonZeroU32;
+
 use super::test_support::{Bench, OWNER, POLICY, key, policy, rule};
 use super::*;
 
@@ -8,6 +10,7 @@ const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 
 mod breaker;
 mod edits;
+mod efficacy;
 mod gates;
 mod restarts;
 mod seats;

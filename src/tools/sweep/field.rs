@@ -47,8 +47,16 @@ const RULE: [&str; 7] =
     ["period", "timeout", "initialDelay", "failureThreshold", "successThreshold", "httpGet.port", "tcpSocket.port"];
 
 /// What can be varied of restarts.
-const RESTART: [&str; 7] =
-    ["maxConcurrent", "backoff.initial", "backoff.max", "backoff.resetAfter", "gracePeriod", "deadline", "loopAfter"];
+const RESTART: [&str; 8] = [
+    "maxConcurrent",
+    "backoff.initial",
+    "backoff.max",
+    "backoff.resetAfter",
+    "gracePeriod",
+    "deadline",
+    "loopAfter",
+    "giveUpAfter",
+];
 
 /// What can be varied of the fleet.
 const FLEET: [&str; 4] = ["breaker.openAt", "breaker.minJudged", "breaker.cooldown", "breaker.trial"];
@@ -94,6 +102,7 @@ impl<'a> Field<'a> {
             "gracePeriod" => Self::Duration(&mut restart.grace_period),
             "deadline" => Self::Duration(&mut restart.deadline),
             "loopAfter" => Self::Number(&mut restart.loop_after),
+            "giveUpAfter" => Self::Number(&mut restart.give_up_after),
             _ => return Err(NoField::Unknown),
         })
     }

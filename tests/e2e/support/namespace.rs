@@ -27,7 +27,7 @@ fleet: {breaker: {openAt: Never}, sharedFailure: Ignore}
 
 /// Restarts that nothing holds back.
 pub const UNGUARDED: &str = "
-restart: {maxConcurrent: 100%, backoff: {initial: 0s}, gracePeriod: 1s}
+restart: {maxConcurrent: 100%, backoff: {initial: 0s}, giveUpAfter: 0, gracePeriod: 1s}
 ";
 
 /// A namespace that goes with everything in it when the test ends, however it ends.
