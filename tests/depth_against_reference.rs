@@ -259,7 +259,7 @@ fn policy(case: &Case) -> ParsedPolicy {
             "failureThreshold": case.failure_threshold,
             "successThreshold": case.success_threshold,
         },
-        "fleet": {"sharedFailure": "Ignore"},
+        "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
     }))
     .unwrap();
     spec.parse(1, Phase::Aligned { origin: Time::ZERO }).unwrap()

@@ -341,8 +341,8 @@ fn policy(case: &Case) -> ParsedPolicy {
     let mut spec = json!({
         "selector": {"matchLabels": {"app": "fake"}},
         "mode": "Enforce",
-        "restart": {"backoff": {"initial": "0s"}, "maxConcurrent": "100%"},
-        "fleet": {"sharedFailure": "Ignore"},
+        "restart": {"backoff": {"initial": "0s"}, "giveUpAfter": 0, "maxConcurrent": "100%"},
+        "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
     });
     for (name, rule) in [("startup", &case.startup_rule), ("liveness", &case.liveness), ("readiness", &case.readiness)]
     {

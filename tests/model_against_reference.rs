@@ -205,8 +205,8 @@ fn policy(case: &Case) -> ParsedPolicy {
     let mut spec = json!({
         "selector": {"matchLabels": {"app": "fake"}},
         "mode": "Enforce",
-        "fleet": {"sharedFailure": "Ignore"},
-        "restart": {"backoff": {"initial": "0s"}, "maxConcurrent": "100%"},
+        "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
+        "restart": {"backoff": {"initial": "0s"}, "giveUpAfter": 0, "maxConcurrent": "100%"},
     });
     if let Some((period, threshold)) = case.startup_rule {
         spec["startup"] = rule("/started", period, threshold);

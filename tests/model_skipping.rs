@@ -109,11 +109,21 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
         )
     };
     let rules = (prop::option::of(rule()), prop::option::weighted(0.8, rule()), prop::option::weighted(0.8, rule()));
-    let restart = (0u32..8_000, 1u32..4, 1u32..60, 21u32..90);
+    let restart = (0u32..8_000, 1u32..4, 1u32..60, 21u32..90, 0u32..4);
     let modes = prop_oneof![8 => Just("Enforce"), 1 => Just("Observe"), 1 => Just("Paused")];
     let shared = prop::sample::select(vec!["Hold", "Ignore"]);
-    (rules, restart, modes, shared).prop_map(|((startup, liveness, readiness), restart, mode, shared)| {
-        let (backoff, at_once, deadline, reset) = restart;
+    let open_at = prop::sample::select(vec![json!("Never"), json!("25%"), json!("50%"), json!("100%"), json!(2)]);
+    let breaker = (open_at, 2u32..5, 1u32..20, 0u32..20).prop_map(|(open_at, judged, cooldown, trial)| {
+        json!({
+            "openAt": open_at,
+            "minJudged": judged,
+            "cooldown": format!("{cooldown}s"),
+            "trial": format!("{trial}s"),
+        })
+    });
+    let fleet = (breaker, shared).prop_map(|(breaker, shared)| json!({"breaker": breaker, "sharedFailure": shared}));
+    (rules, restart, modes, fleet).prop_map(|((startup, liveness, readiness), restart, mode, fleet)| {
+        let (backoff, at_once, deadline, reset, give_up_after) = restart;
         let mut spec = json!({
             "selector": {"matchLabels": {"app": "fake"}},
             "mode": mode,
@@ -121,8 +131,9 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
                 "backoff": {"initial": format!("{backoff}ms"), "max": "20s", "resetAfter": format!("{reset}s")},
                 "maxConcurrent": at_once,
                 "deadline": format!("{deadline}s"),
+                "giveUpAfter": give_up_after,
             },
-            "fleet": {"sharedFailure": shared},
+            "fleet": fleet,
         });
         for (name, rule) in [("startup", startup), ("liveness", liveness), ("readiness", readiness)] {
             let Some(mut rule) = rule else { continue };

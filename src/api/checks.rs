@@ -106,6 +106,14 @@ pub const COUNT: Check<i32, NonZeroU32> = Check {
     parse: |count| u32::try_from(*count).ok().filter(|n| *n <= 10_000).and_then(NonZeroU32::new),
 };
 
+/// Limits that may be none.
+pub const COUNT_OR_NONE: Check<i32, Option<NonZeroU32>> = Check {
+    cel: "self >= 0 && self <= 10000",
+    member: "",
+    sentence: "must be from 0 to 10000",
+    parse: |count| u32::try_from(*count).ok().filter(|n| *n <= 10_000).map(NonZeroU32::new),
+};
+
 /// Startup and liveness, whose first pass decides.
 pub const PASSES_AT_ONCE: Check<RuleSpec> = Check {
     cel: "self.successThreshold == 1",
@@ -181,14 +189,26 @@ pub const AMOUNT: Check<IntOrString, Amount> = Check {
     cel: "type(self) == int ? self >= 1 && self <= 10000 : self.matches('^([1-9][0-9]?|100)%$')",
     member: "",
     sentence: "must be a number from 1 to 10000, or a percentage from 1% to 100% in quotes if need be",
+    parse: |amount| from_least(amount, 1),
+};
+
+/// How many suspects open the breaker.
+pub const OPEN_AT: Check<IntOrString, Option<Amount>> = Check {
+    cel: "type(self) == int ? self >= 2 && self <= 10000 : self == 'Never' || self.matches('^([1-9][0-9]?|100)%$')",
+    member: "",
+    sentence: "must be a number from 2 to 10000, a percentage from 1% to 100%, or Never",
     parse: |amount| match amount {
-        IntOrString::Int(count) => u32::try_from(*count).ok().filter(|n| (1..=10_000).contains(n)).map(Amount::Count),
-        IntOrString::String(text) => {
-            let digits = text.strip_suffix('%').filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
-            let percent = digits.parse().ok().filter(|p| (1..=100).contains(p) && !digits.starts_with('0'))?;
-            Some(Amount::Percent(percent))
-        }
+        IntOrString::String(text) if text == "Never" => Some(None),
+        IntOrString::String(_) | IntOrString::Int(_) => from_least(amount, 2).map(Some),
     },
+};
+
+/// How many judged replicas make a ratio.
+pub const JUDGED: Check<i32, u32> = Check {
+    cel: "self >= 2 && self <= 10000",
+    member: "",
+    sentence: "must be from 2 to 10000",
+    parse: |count| u32::try_from(*count).ok().filter(|n| (2..=10_000).contains(n)),
 };
 
 /// The backoff's first and longest wait.
@@ -262,6 +282,20 @@ pub const VALUES_FIT: Check<Requirement> = Check {
     sentence: "must be there for In and NotIn, and not for Exists and DoesNotExist",
     parse: |requirement| (requirement.operator.takes_values() != requirement.values.is_empty()).then_some(()),
 };
+
+/// A number from `least` to 10000, or a percentage.
+fn from_least(amount: &IntOrString, least: u32) -> Option<Amount> {
+    match amount {
+        IntOrString::Int(count) => {
+            u32::try_from(*count).ok().filter(|n| (least..=10_000).contains(n)).map(Amount::Count)
+        }
+        IntOrString::String(text) => {
+            let digits = text.strip_suffix('%').filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
+            let percent = digits.parse().ok().filter(|p| (1..=100).contains(p) && !digits.starts_with('0'))?;
+            Some(Amount::Percent(percent))
+        }
+    }
+}
 
 fn within(duration: Duration, min: Span, max: Span) -> Option<Span> {
     let span = duration.span();

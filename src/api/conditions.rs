@@ -19,6 +19,10 @@ pub const PROBER_ERRORS: &str = "ProberErrors";
 pub const EJECTION_NOT_EFFECTIVE: &str = "EjectionNotEffective";
 /// True while something stands in the way of a restart that a rule wants.
 pub const RESTART_HELD: &str = "RestartHeld";
+/// True while seats are not restarted any more, since it has not helped.
+pub const GAVE_UP: &str = "GaveUp";
+/// True while restarts wait because many replicas are suspect at once.
+pub const BREAKER_OPEN: &str = "BreakerOpen";
 /// True while replicas are kept in the pool because most of the fleet shares their readiness failure.
 pub const SHARED_FAILURE: &str = "SharedFailure";
 /// True while seats are in a loop.

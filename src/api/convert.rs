@@ -3,12 +3,13 @@
 use std::fmt;
 
 use super::spec::{
-    Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through,
+    BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec,
+    SharedFailureSpec, Through,
 };
 use super::{Duration, Handler, Selector, checks};
 use crate::engine::{
-    Backoff, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod, RestartSettings,
-    Rule, RuleKind, SharedFailure, Span,
+    Backoff, BreakerSettings, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
+    RestartSettings, Rule, RuleKind, SharedFailure, Span,
 };
 
 /// A policy that makes sense.
@@ -60,12 +61,7 @@ impl ProbePolicySpec {
             rules,
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),
-            fleet: FleetSettings {
-                shared_failure: match self.fleet.shared_failure {
-                    SharedFailureSpec::Hold => SharedFailure::Hold,
-                    SharedFailureSpec::Ignore => SharedFailure::Ignore,
-                },
-            },
+            fleet: parse_fleet(&self.fleet)?,
             phase,
         };
         Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks })
@@ -150,11 +146,31 @@ fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
         grace_period: checks::SECONDS.parse("spec.restart.gracePeriod", &spec.grace_period)?,
         deadline: checks::SECONDS.parse("spec.restart.deadline", &spec.deadline)?,
         loop_after: checks::COUNT.parse("spec.restart.loopAfter", &spec.loop_after)?,
+        give_up_after: checks::COUNT_OR_NONE.parse("spec.restart.giveUpAfter", &spec.give_up_after)?,
         other_owners: match spec.other_owners {
             OtherOwnersSpec::Refuse => OtherOwners::Refuse,
             OtherOwnersSpec::Restart => OtherOwners::Restart,
         },
     })
+}
+
+fn parse_fleet(spec: &FleetSpec) -> Result<FleetSettings, SpecError> {
+    Ok(FleetSettings {
+        breaker: parse_breaker(&spec.breaker)?,
+        shared_failure: match spec.shared_failure {
+            SharedFailureSpec::Hold => SharedFailure::Hold,
+            SharedFailureSpec::Ignore => SharedFailure::Ignore,
+        },
+    })
+}
+
+fn parse_breaker(spec: &BreakerSpec) -> Result<Option<BreakerSettings>, SpecError> {
+    let open_at = checks::OPEN_AT.parse("spec.fleet.breaker.openAt", &spec.open_at)?;
+    let min_judged = checks::JUDGED.parse("spec.fleet.breaker.minJudged", &spec.min_judged)?;
+    let cooldown = checks::SECONDS.parse("spec.fleet.breaker.cooldown", &spec.cooldown)?;
+    let trial = checks::DELAY.parse("spec.fleet.breaker.trial", &spec.trial)?;
+    let trial = Some(trial).filter(|trial| *trial != Span::ZERO);
+    Ok(open_at.map(|open_at| BreakerSettings { open_at, min_judged, cooldown, trial }))
 }
 
 impl Ask {
@@ -207,9 +223,13 @@ impl From<Through> for Pool {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
+    use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+
     use super::*;
     use crate::api::Port;
-    use crate::engine::{Amount, Span};
+    use crate::engine::Amount;
 
     fn parse(spec: &str) -> ParsedPolicy {
         serde_json::from_str::<ProbePolicySpec>(spec).unwrap().parse(7, Phase::Spread).unwrap()
@@ -222,12 +242,16 @@ mod tests {
         assert_eq!(parsed.policy.generation, 7);
         assert_eq!(parsed.policy.mode, Mode::Observe);
         assert_eq!(parsed.policy.pool, Pool::ReadinessGate);
-        assert_eq!(parsed.policy.fleet.shared_failure, SharedFailure::Hold);
+        let minute = Span::from_secs(60);
+        let breaker =
+            BreakerSettings { open_at: Amount::Percent(50), min_judged: 2, cooldown: minute, trial: Some(minute) };
+        let fleet = FleetSettings { breaker: Some(breaker), shared_failure: SharedFailure::Hold };
+        assert_eq!(parsed.policy.fleet, fleet);
         assert_eq!(parsed.policy.rules, PerRule::default());
         assert_eq!(parsed.asks, PerRule::default());
         assert_eq!((restart.method, restart.max_concurrent), (RestartMethod::Evict, Amount::Count(1)));
         assert_eq!((restart.grace_period, restart.deadline), (Span::from_secs(10), Span::from_secs(600)));
-        assert_eq!(restart.loop_after.get(), 3);
+        assert_eq!((restart.loop_after.get(), restart.give_up_after), (3, NonZeroU32::new(5)));
         assert_eq!(
             restart.backoff,
             Backoff { initial: Span::from_secs(10), max: Span::from_secs(300), reset_after: Span::from_secs(600) },

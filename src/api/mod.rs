@@ -39,8 +39,8 @@ pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};
 pub use spec::{
-    BackoffSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy, ProbePolicySpec, RestartSpec,
-    RuleSpec, SharedFailureSpec, Through,
+    BackoffSpec, BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy, ProbePolicySpec,
+    RestartSpec, RuleSpec, SharedFailureSpec, Through,
 };
 pub use status::{
     IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,

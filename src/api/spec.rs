@@ -199,6 +199,13 @@ pub struct RestartSpec {
     #[x_kube(validation = checks::COUNT.rule())]
     pub loop_after: i32,
 
+    /// Restarts of one seat in a row that did not help, after which it is not restarted any more and its pod is kept out
+    /// of the pool until its rules pass again: from 0 to 10000. A restart helps if its seat is judged well afterwards,
+    /// before a rule wants the next one and within the deadline. 0: it is always restarted. Default 5.
+    #[serde(default = "default::five")]
+    #[x_kube(validation = checks::COUNT_OR_NONE.rule())]
+    pub give_up_after: i32,
+
     /// Whether pods whose controller is of another kind than ReplicaSet, StatefulSet, DaemonSet, ReplicationController
     /// and Job are restarted. Refuse: never. Restart: as all others, on your word that the controller creates deleted
     /// pods again; how many it wants is not known, so the live ones count. Default Refuse.
@@ -276,12 +283,45 @@ pub enum Through {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FleetSpec {
+    /// When restarts wait because many replicas are suspect at once.
+    #[serde(default)]
+    pub breaker: BreakerSpec,
+
     /// What to do about a readiness failure that most replicas share. It is shared while at least two of the judged
     /// replicas, and more than half of them, failed their latest attempt; starting and terminating replicas do not count.
     /// Hold: nobody who is in the pool is ejected for it, since no replica is worse off than its neighbours. Ignore: each
     /// replica is ejected by its own failures. Default Hold.
     #[serde(default)]
     pub shared_failure: SharedFailureSpec,
+}
+
+/// When restarts wait because many replicas are suspect at once: a restart does not heal what they share. A replica is
+/// suspect once its latest liveness attempt failed, long before that rule wants a restart.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BreakerSpec {
+    /// Suspects at which restarts begin to wait: a number from 2 to 10000, or a percentage from 1% to 100% of the judged
+    /// replicas (rounded down, at least two); starting and terminating replicas do not count. Never: restarts do not
+    /// wait for that. Default 50%.
+    #[serde(default = "default::open_at")]
+    #[x_kube(validation = checks::OPEN_AT.rule())]
+    pub open_at: IntOrString,
+
+    /// With fewer judged replicas than that, restarts do not begin to wait: from 2 to 10000. Default 2.
+    #[serde(default = "default::two")]
+    #[x_kube(validation = checks::JUDGED.rule())]
+    pub min_judged: i32,
+
+    /// Restarts no longer wait once fewer replicas are suspect for so long: a duration from 1s to 24h. Default 1m.
+    #[serde(default = "default::minute")]
+    #[x_kube(validation = checks::SECONDS.rule())]
+    pub cooldown: Duration,
+
+    /// While restarts wait, one is tried after so long: a duration of at most 24h. If its seat is judged well afterwards,
+    /// restarts go on; if not, the next one is tried after the same time. 0s: none is tried. Default 1m.
+    #[serde(default = "default::minute")]
+    #[x_kube(validation = checks::DELAY.rule())]
+    pub trial: Duration,
 }
 
 /// What to do about a readiness failure that most replicas share.
@@ -304,6 +344,7 @@ impl Default for RestartSpec {
             grace_period: default::grace_period(),
             deadline: default::deadline(),
             loop_after: default::three(),
+            give_up_after: default::five(),
             other_owners: OtherOwnersSpec::default(),
         }
     }
@@ -315,6 +356,17 @@ impl Default for BackoffSpec {
             initial: default::backoff_initial(),
             max: default::backoff_max(),
             reset_after: default::backoff_reset_after(),
+        }
+    }
+}
+
+impl Default for BreakerSpec {
+    fn default() -> Self {
+        Self {
+            open_at: default::open_at(),
+            min_judged: default::two(),
+            cooldown: default::minute(),
+            trial: default::minute(),
         }
     }
 }
@@ -334,12 +386,28 @@ mod default {
         Duration::from_secs(0)
     }
 
+    pub fn five() -> i32 {
+        5
+    }
+
     pub fn three() -> i32 {
         3
     }
 
+    pub fn two() -> i32 {
+        2
+    }
+
     pub fn one() -> i32 {
         1
+    }
+
+    pub fn minute() -> Duration {
+        Duration::from_secs(60)
+    }
+
+    pub fn open_at() -> IntOrString {
+        IntOrString::String("50%".to_owned())
     }
 
     pub fn max_concurrent() -> IntOrString {

@@ -64,7 +64,7 @@ pub struct ProbePolicyStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Vec<Condition>,
 
-    /// The latest 20 transitions of its replicas, newest first.
+    /// The latest 20 transitions of its replicas and of the fleet as a whole, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub transitions: Vec<TransitionStatus>,
@@ -85,6 +85,10 @@ pub struct RestartCounts {
     /// Of all, those after which the seat was not judged well within the deadline.
     #[serde(default)]
     pub futile: u32,
+
+    /// Seats that are not restarted any more, since it has not helped.
+    #[serde(default)]
+    pub gave_up: u32,
 
     /// Seats that are in a loop now.
     #[serde(default)]
@@ -148,6 +152,10 @@ pub struct SeatStatus {
     #[serde(default)]
     pub foreign: u32,
 
+    /// Restarts that this policy ordered, in a row, that did not help.
+    #[serde(default)]
+    pub futile: u32,
+
     /// When the last of these restarts was ordered or seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_restart: Option<MicroTime>,
@@ -194,14 +202,15 @@ pub struct PodNote {
     pub message: String,
 }
 
-/// One transition of a replica.
+/// One transition, of a replica or of the fleet as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TransitionStatus {
-    /// The pod's name.
-    pub pod: String,
+    /// The pod's name; absent if it is about the fleet as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<String>,
 
-    /// What changed, such as Admitted, Ejected or Restarted.
+    /// What changed, such as Admitted, Ejected or BreakerOpened.
     pub kind: String,
 
     /// Why, in a word.

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::runtime::events::{Event, EventType};
 
 use crate::cluster::records::{ObjectName, Uid};
-use crate::engine::{Span, Time, Transition, TransitionKind};
+use crate::engine::{FleetTransition, FleetTransitionKind, Reason, Span, Time, Transition, TransitionKind};
 
 /// An event and the object it is about.
 pub struct Announcement {
@@ -62,12 +62,25 @@ impl Announcer {
         let on_policy = on_policy.map(|(policy, reference)| (policy, reference, Some(pod_reference)));
         for (subject, about, secondary) in on_pod.into_iter().chain(on_policy) {
             if self.take(subject.uid, transition.at) {
-                announcements.push(Announcement { event: event(transition, secondary), about });
+                let event = event(severity(transition.kind), transition.kind.name(), transition.reason, secondary);
+                announcements.push(Announcement { event, about });
             } else {
                 dropped += 1;
             }
         }
         (announcements, dropped)
+    }
+
+    /// The event of a transition of a fleet as a whole, on its policy; `None` if its bucket is empty.
+    pub fn announce_fleet(&mut self, transition: &FleetTransition, policy: Subject<'_>) -> Option<Announcement> {
+        let severity = match transition.kind {
+            FleetTransitionKind::BreakerOpened => EventType::Warning,
+            FleetTransitionKind::BreakerClosed => EventType::Normal,
+        };
+        self.take(policy.uid, transition.at).then(|| Announcement {
+            event: event(severity, transition.kind.name(), transition.reason, None),
+            about: reference("probepolicy.dev/v1alpha1", "ProbePolicy", policy),
+        })
     }
 
     fn take(&mut self, uid: &Uid, now: Time) -> bool {
@@ -110,12 +123,12 @@ fn is_about_restarts(kind: TransitionKind) -> bool {
     }
 }
 
-fn event(transition: &Transition, secondary: Option<ObjectReference>) -> Event {
+fn event(severity: EventType, kind: &str, reason: Reason, secondary: Option<ObjectReference>) -> Event {
     Event {
-        type_: severity(transition.kind),
-        reason: transition.kind.name().to_owned(),
-        note: Some(transition.reason.to_string()),
-        action: transition.reason.name().to_owned(),
+        type_: severity,
+        reason: kind.to_owned(),
+        note: Some(reason.to_string()),
+        action: reason.name().to_owned(),
         secondary,
     }
 }

@@ -1,13 +1,13 @@
 //! What is true of a policy as a whole, in the sentences of its conditions.
 
 use crate::api::conditions::{
-    ACCEPTED, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, Holds, LOOPING, NEVER_PASSED, PERIOD_STRETCHED,
-    PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
+    ACCEPTED, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING, NEVER_PASSED,
+    PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
 };
 use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
-use crate::engine::{Gate, Obstacle, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport};
+use crate::engine::{BreakerReport, Gate, Obstacle, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport, Trial};
 
 /// So many names are listed in a sentence before it only counts.
 const NAMED: usize = 3;
@@ -25,8 +25,10 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         prober_errors(report),
         ejection_not_effective(report),
         restart_held(index, report),
+        breaker_open(index, policy, report),
         shared_failure(index, report),
         looping(index, report),
+        gave_up(index, report),
     ];
     claims.extend(RuleKind::ALL.into_iter().filter_map(|rule| unusable(rule, report)));
     claims.into_iter().map(|claim| claim.of(record.generation)).collect()
@@ -160,6 +162,25 @@ fn restart_held(index: &Index, report: &PolicyReport) -> Claim {
     Claim::holds(RESTART_HELD, by.name(), format!("{pods}: {}", Reason::Held { rule, by }))
 }
 
+fn breaker_open(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Claim {
+    let BreakerReport::Open { suspect, judged, trial } = report.breaker else {
+        return Claim::fails(BREAKER_OPEN, "Closed", "restarts do not wait for suspects");
+    };
+    let breaker = index.in_force(policy).and_then(|spec| spec.policy.fleet.breaker);
+    let (reason, course) = match trial {
+        Trial::Waits { .. } => match breaker.and_then(|breaker| breaker.trial) {
+            Some(after) => ("Waiting", format!("restarts wait; one is tried after {after}")),
+            None => ("Waiting", "restarts wait until fewer are, and none is tried".to_owned()),
+        },
+        Trial::Runs { seat, .. } => {
+            let seat = index.seat_label(seat).unwrap_or_else(|| "one".to_owned());
+            ("Trying", format!("restarts wait for what comes of the one of {seat}"))
+        }
+        Trial::Helped => ("Restarting", "the restart that was tried has helped, so restarts go on".to_owned()),
+    };
+    Claim::holds(BREAKER_OPEN, reason, format!("{}: {course}", Reason::Suspects { suspect, judged }))
+}
+
 fn shared_failure(index: &Index, report: &PolicyReport) -> Claim {
     let held: Vec<_> = report
         .replica_reports
@@ -187,6 +208,16 @@ fn looping(index: &Index, report: &PolicyReport) -> Claim {
     Claim::holds(LOOPING, "RestartLoop", format!("restarts do not help, the capacity is lost: {seats}"))
 }
 
+fn gave_up(index: &Index, report: &PolicyReport) -> Claim {
+    let seats: Vec<&SeatReport> = report.seats.iter().filter(|seat| seat.gave_up).collect();
+    let Some(first) = seats.first() else {
+        return Claim::fails(GAVE_UP, "None", "no seat is left to itself");
+    };
+    let told = Obstacle::GaveUp { times: first.memory.futile };
+    let seats = list(seats.iter().filter_map(|seat| index.seat_label(seat.seat)));
+    Claim::holds(GAVE_UP, "RestartsDoNotHelp", format!("{seats}: {told}; no more restarts until its rules pass again"))
+}
+
 fn unusable(rule: RuleKind, report: &PolicyReport) -> Option<Claim> {
     let (replicas, problem) = report.rules[rule]?.unusable?;
     let message = format!("the {rule} rule cannot be asked at {replicas} replicas: {problem}");
@@ -207,7 +238,7 @@ mod tests {
     use super::*;
     use crate::cluster::{Change, WatchEvent};
     use crate::controller::fixtures::{self, POLICY};
-    use crate::engine::{Engine, RuleReport, Time};
+    use crate::engine::{Engine, OwnerKey, RuleReport, SeatKey, Slot, Time};
 
     #[test]
     fn a_timeout_longer_than_its_period_states_the_real_detection_time() {
@@ -264,6 +295,24 @@ mod tests {
         let sentence = "the readiness rule cannot be asked at 2 replicas: the container has no port of that name";
         assert_eq!((told.holds, told.message.as_str()), (Holds::True, sentence));
         assert!(well.iter().all(|finding| finding.type_ != "UnknownPort"));
+    }
+
+    #[test]
+    fn an_open_breaker_says_how_far_its_trial_is() {
+        let mut index = fixtures::index();
+        fixtures::engine_with_an_intent(&mut index);
+        let seat = SeatKey { owner: OwnerKey(0), slot: Slot::Nth(0) };
+        let since = Time::ZERO;
+        for (trial, sentence) in [
+            (Trial::Waits { since }, "restarts wait; one is tried after 1m"),
+            (Trial::Runs { seat, since }, "restarts wait for what comes of the one of #0"),
+            (Trial::Helped, "the restart that was tried has helped, so restarts go on"),
+        ] {
+            let breaker = BreakerReport::Open { suspect: 5, judged: 8, trial };
+            let open = finding(&index, &PolicyReport { breaker, ..PolicyReport::default() }, BREAKER_OPEN);
+            let told = format!("5 of 8 judged replicas failed their latest liveness attempt: {sentence}");
+            assert_eq!((open.holds, open.message), (Holds::True, told));
+        }
     }
 
     fn finding(index: &Index, report: &PolicyReport, type_: &str) -> Finding {

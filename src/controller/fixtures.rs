@@ -66,6 +66,7 @@ pub(super) fn engine_with_an_intent(index: &mut Index) -> (Engine, ReplicaKey, T
                 Effect::SetGate { .. }
                 | Effect::Restart { .. }
                 | Effect::Record(_)
+                | Effect::RecordFleet(_)
                 | Effect::Published { .. }
                 | Effect::Took { .. } => {}
             }

@@ -24,8 +24,8 @@ use crate::api::{Handler, VerdictAnnotation};
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, Uid};
 use crate::cluster::{AttemptTarget, Index};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal, ReplicaKey,
-    RuleKind, Time, Transition, TransitionKind, Verdict,
+    AttemptId, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal,
+    ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
 };
 use crate::probe::{Attempts, Commands, Ended, Loopback, Target};
 use crate::runtime::timestamp;
@@ -293,6 +293,7 @@ impl Leader {
                 });
             }
             Effect::Record(transition) => self.record(index, &transition),
+            Effect::RecordFleet(transition) => self.record_fleet(index, &transition),
             Effect::Published { transition, at } => {
                 if let Some((policy, delay)) = self.statuses.published(transition, at)
                     && let Some(record) = index.policy(policy)
@@ -349,6 +350,20 @@ impl Leader {
         if matches!(transition.kind, TransitionKind::Returned | TransitionKind::DidNotReturn) {
             self.restarted.remove(&transition.replica);
         }
+    }
+
+    /// One transition of a fleet as a whole, likewise.
+    fn record_fleet(&mut self, index: &Index, transition: &FleetTransition) {
+        let Some(record) = index.policy(transition.policy) else { return };
+        let (kind, reason) = (transition.kind.name(), transition.reason.name());
+        info!(policy = &*record.name.name, kind, reason, "{}", transition.reason);
+        if let Some(ledger) = self.statuses.ledger(index, transition.policy) {
+            ledger.record_fleet(transition);
+        }
+        let about = Subject { name: &record.name, uid: &record.uid };
+        let announcement = self.announcer.announce_fleet(transition, about);
+        let dropped = announcement.is_none_or(|told| self.announcements.try_send(told).is_err());
+        self.tools.metrics.events_dropped(u32::from(dropped));
     }
 }
 

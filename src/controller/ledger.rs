@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
 use crate::api::{ProbePolicyStatus, TransitionStatus};
-use crate::engine::{Span, Time, Transition, TransitionId};
+use crate::engine::{FleetTransition, Reason, Span, Time, Transition, TransitionId};
 use crate::runtime::timestamp;
 
 /// A bounded list, newest first. It begins with what an earlier controller left in the status.
@@ -17,7 +17,7 @@ pub struct Ledger {
 #[derive(Debug)]
 struct Entry {
     status: TransitionStatus,
-    /// `None` for one of an earlier controller: nothing more will be heard of it.
+    /// `None` if nothing more will be heard of it: it is of an earlier controller, or of the fleet as a whole.
     live: Option<Live>,
 }
 
@@ -37,18 +37,15 @@ impl Ledger {
 
     /// A transition of the pod was decided.
     pub fn record(&mut self, pod: &str, transition: &Transition) {
-        let status = TransitionStatus {
-            pod: pod.to_owned(),
-            kind: transition.kind.name().to_owned(),
-            reason: transition.reason.name().to_owned(),
-            message: transition.reason.to_string(),
-            decided: MicroTime(timestamp(transition.at)),
-            published: None,
-            effective: None,
-        };
+        let status = status(Some(pod), transition.kind.name(), transition.reason, transition.at);
         let live = Live { id: transition.id, decided: transition.at, published: None };
-        self.entries.push_front(Entry { status, live: Some(live) });
-        self.entries.truncate(ProbePolicyStatus::LIST_LIMIT);
+        self.push(Entry { status, live: Some(live) });
+    }
+
+    /// A transition of the fleet as a whole was decided.
+    pub fn record_fleet(&mut self, transition: &FleetTransition) {
+        let status = status(None, transition.kind.name(), transition.reason, transition.at);
+        self.push(Entry { status, live: None });
     }
 
     /// The API server acknowledged a transition; says how long after the decision, if it is still listed.
@@ -71,6 +68,11 @@ impl Ledger {
         self.entries.iter().map(|entry| entry.status.clone()).collect()
     }
 
+    fn push(&mut self, entry: Entry) {
+        self.entries.push_front(entry);
+        self.entries.truncate(ProbePolicyStatus::LIST_LIMIT);
+    }
+
     fn live(&mut self, id: TransitionId) -> Option<(&mut TransitionStatus, &mut Live)> {
         self.entries.iter_mut().find_map(|entry| {
             let live = entry.live.as_mut().filter(|live| live.id == id)?;
@@ -79,10 +81,22 @@ impl Ledger {
     }
 }
 
+fn status(pod: Option<&str>, kind: &str, reason: Reason, decided: Time) -> TransitionStatus {
+    TransitionStatus {
+        pod: pod.map(str::to_owned),
+        kind: kind.to_owned(),
+        reason: reason.name().to_owned(),
+        message: reason.to_string(),
+        decided: MicroTime(timestamp(decided)),
+        published: None,
+        effective: None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{Reason, ReplicaKey, TransitionKind};
+    use crate::engine::{ReplicaKey, TransitionKind};
 
     #[test]
     fn a_transition_gets_its_three_times_and_the_delays_between_them() {
@@ -91,7 +105,7 @@ mod tests {
         assert_eq!(ledger.published(TransitionId(1), at(120)), Some(Span::from_millis(20)));
         assert_eq!(ledger.took(TransitionId(1), at(137)), Some(Span::from_millis(17)));
         let [status] = ledger.statuses().try_into().unwrap();
-        assert_eq!((status.kind.as_str(), status.pod.as_str()), ("Ejected", "web-0"));
+        assert_eq!((status.kind.as_str(), status.pod.as_deref()), ("Ejected", Some("web-0")));
         assert_eq!(status.effective, Some(MicroTime(timestamp(at(137)))));
     }
 
@@ -103,7 +117,7 @@ mod tests {
         for id in 0..ProbePolicyStatus::LIST_LIMIT as u64 {
             ledger.record(&format!("web-{id}"), &transition(id, id));
         }
-        let pods: Vec<_> = ledger.statuses().into_iter().map(|status| status.pod).collect();
+        let pods: Vec<_> = ledger.statuses().into_iter().filter_map(|status| status.pod).collect();
         assert_eq!(pods.first().map(String::as_str), Some("web-19"));
         assert!(!pods.contains(&"web-old".to_owned()));
     }

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::elect::Standing;
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
-use crate::engine::{Engine, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time};
+use crate::engine::{BreakerReport, Engine, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time};
 use crate::runtime::timestamp;
 
 /// Everything.
@@ -83,7 +83,7 @@ pub struct PolicyState {
 /// How many replicas are how; see [`PolicyReport`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each is the field of PolicyReport of the same name")]
+#[expect(missing_docs, reason = "each is the field of PolicyReport of the same name, or whether that holds")]
 pub struct Counts {
     pub replicas: u32,
     pub starting: u32,
@@ -93,6 +93,8 @@ pub struct Counts {
     pub ungated: u32,
     pub restarts: u32,
     pub in_loop: u32,
+    pub gave_up: u32,
+    pub breaker_open: bool,
 }
 
 /// A seat.
@@ -177,6 +179,8 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         ungated: report.ungated,
         restarts: report.restarts,
         in_loop: report.in_loop,
+        gave_up: report.gave_up,
+        breaker_open: report.breaker != BreakerReport::Closed,
     };
     PolicyState {
         namespace: record.name.namespace.to_string(),

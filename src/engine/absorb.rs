@@ -105,7 +105,9 @@ impl Engine {
             && let Some(fleet) = self.fleets.get_mut(policy)
         {
             fleet.join(replica);
-            fleet.compare(policy, replica);
+            if fleet.compare(policy, replica) {
+                self.fleet_agenda.touch(policy.0);
+            }
             if change == Change::Replaced {
                 fleet.replaced(replica, at);
                 self.fleet_agenda.touch(policy.0);
@@ -139,11 +141,13 @@ impl Engine {
                 recorder.record(Some(key), replica.key, at, TransitionKind::Started, reason);
             }
         }
-        fleet.compare(key, replica);
         if replica.is_settled {
             self.replica_agenda.set(attempt.replica.index, replica.next_wake().map(|(at, _)| at));
         } else {
             self.replica_agenda.touch(attempt.replica.index);
+            if fleet.compare(key, replica) {
+                self.fleet_agenda.touch(key.0);
+            }
         }
     }
 

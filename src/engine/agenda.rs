@@ -57,6 +57,11 @@ impl Agenda {
         }
     }
 
+    /// Whether something happened to anybody who has not been looked at since.
+    pub(super) fn is_touched(&self) -> bool {
+        self.nodes.get(1) == Some(&Time::ZERO)
+    }
+
     /// When it is to be looked at, if nothing happens to it before.
     pub(super) fn set(&mut self, index: u32, due: Option<Time>) {
         let due = due.unwrap_or(NEVER);

@@ -59,6 +59,8 @@ pub enum Effect {
     },
     /// Tell people: something changed for a replica.
     Record(Transition),
+    /// Tell people: something changed for a fleet as a whole.
+    RecordFleet(FleetTransition),
     /// A recorded transition was acknowledged by the API server.
     Published {
         /// Which.
@@ -124,6 +126,38 @@ pub enum TransitionKind {
     Returned,
     /// Its seat did not come back in time.
     DidNotReturn,
+}
+
+/// One change in what we hold of a fleet as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetTransition {
+    /// The policy that keeps the fleet.
+    pub policy: PolicyKey,
+    /// When it was decided.
+    pub at: Time,
+    /// What changed.
+    pub kind: FleetTransitionKind,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// What changed for a fleet as a whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FleetTransitionKind {
+    /// So many replicas are suspect that restarts wait.
+    BreakerOpened,
+    /// Restarts no longer wait for that.
+    BreakerClosed,
+}
+
+impl FleetTransitionKind {
+    /// The word for it in status and events.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BreakerOpened => "BreakerOpened",
+            Self::BreakerClosed => "BreakerClosed",
+        }
+    }
 }
 
 impl TransitionKind {

@@ -174,6 +174,9 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     if !replica.is_running() {
         return (Gate::Closed, Reason::NotRunning);
     }
+    if let Some((rule, by @ Obstacle::GaveUp { .. })) = policy.wants(replica).zip(replica.obstacle) {
+        return (Gate::Closed, Reason::Held { rule, by });
+    }
     if replica.judges.startup.is_some() && !replica.is_started() {
         return match held {
             Some(Gate::Open) if !policy.ever_passed.startup => never_passed(RuleKind::Startup),

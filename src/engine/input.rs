@@ -291,6 +291,8 @@ pub struct SeatMemory {
     pub restarts: u32,
     /// Restarts by others (the kubelet) since then.
     pub foreign: u32,
+    /// Our restarts in a row that did not help.
+    pub futile: u32,
     /// When the last restart of either kind was ordered or seen.
     pub last: Option<Time>,
     /// The restart in flight.

@@ -64,7 +64,8 @@ use rechecks::Rechecks;
 use record::Recorder;
 use replica::Replica;
 
-pub use effect::{Effect, Transition, TransitionKind, Verdict};
+pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
+pub use fleet::Trial;
 pub use input::{
     Container, ContainerState, EffectResult, Gate, GateSeen, Input, Intent, IntentStage, Lifecycle, NodeState,
     Observation, Owner, OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
@@ -74,11 +75,11 @@ pub use keys::{
 };
 pub use outcome::{Evidence, Outcome, OutcomeClass};
 pub use policy::{
-    Amount, Backoff, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings,
-    Rule, RuleKind, SharedFailure,
+    Amount, Backoff, BreakerSettings, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, RestartMethod,
+    RestartSettings, Rule, RuleKind, SharedFailure,
 };
 pub use reason::{Obstacle, Reason};
-pub use report::{PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
+pub use report::{BreakerReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
 pub use time::{Span, Time};
 
 /// The decision engine.
@@ -162,19 +163,25 @@ impl Engine {
         Some(report::report(policy, fleet, members, now))
     }
 
-    /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known.
+    /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known; and then the
+    /// replicas whose gate depends on these decisions.
     fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
-        let mut from = 0;
-        while let Some(index) = self.replica_agenda.next(from, now) {
-            let wake = self.step_replica(index, now, recorder);
-            self.replica_agenda.set(index, wake);
-            from = index + 1;
-        }
-        let mut from = 0;
-        while let Some(key) = self.fleet_agenda.next(from, now) {
-            let wake = self.step_fleet(PolicyKey(key), now, recorder);
-            self.fleet_agenda.set(key, wake);
-            from = key + 1;
+        loop {
+            let mut from = 0;
+            while let Some(index) = self.replica_agenda.next(from, now) {
+                let wake = self.step_replica(index, now, recorder);
+                self.replica_agenda.set(index, wake);
+                from = index + 1;
+            }
+            let mut from = 0;
+            while let Some(key) = self.fleet_agenda.next(from, now) {
+                let wake = self.step_fleet(PolicyKey(key), now, recorder);
+                self.fleet_agenda.set(key, wake);
+                from = key + 1;
+            }
+            if !self.replica_agenda.is_touched() {
+                return;
+            }
         }
     }
 
@@ -183,8 +190,11 @@ impl Engine {
         let key = replica.seen.policy;
         let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
         replica.reconcile(fleet.as_deref(), now);
-        if let Some((key, fleet)) = key.zip(fleet.as_deref_mut()) {
-            fleet.compare(key, replica);
+        if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
+            && !replica.is_settled
+            && fleet.compare(key, replica)
+        {
+            self.fleet_agenda.touch(key.0);
         }
         if let (Some(key), Some(spec)) = (key, fleet.as_ref().and_then(|fleet| fleet.spec.as_ref())) {
             replica.ask(key, spec, &mut self.rechecks, now, recorder.effects());
@@ -206,7 +216,8 @@ impl Engine {
     fn step_fleet(&mut self, key: PolicyKey, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
         let fleet = self.fleets.get_mut(key)?;
         let (owners, nodes) = (&self.owners, &self.nodes);
-        fleet.step(&mut Look { key, now, replicas: &mut self.replicas, owners, nodes, recorder });
+        let replica_agenda = &mut self.replica_agenda;
+        fleet.step(&mut Look { key, now, replicas: &mut self.replicas, owners, nodes, replica_agenda, recorder });
         fleet.wake.map(|(at, _)| at)
     }
 }

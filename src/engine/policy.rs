@@ -82,7 +82,7 @@ pub struct Rule {
 pub struct RestartSettings {
     /// By what means.
     pub method: RestartMethod,
-    /// How many seats may be in a restart at once.
+    /// How many seats may be in a restart at once, of the owners' desired replicas; at least one.
     pub max_concurrent: Amount,
     /// How long a seat waits between restarts.
     pub backoff: Backoff,
@@ -92,6 +92,8 @@ pub struct RestartSettings {
     pub deadline: Span,
     /// Restarts of one seat that make a loop.
     pub loop_after: NonZeroU32,
+    /// Futile restarts of one seat in a row after which it is not restarted any more; `None`: it always is.
+    pub give_up_after: Option<NonZeroU32>,
     /// What to do under owners of a kind that we do not know.
     pub other_owners: OtherOwners,
 }
@@ -115,12 +117,13 @@ pub enum RestartMethod {
     Delete,
 }
 
-/// A number of replicas, or a share of those desired.
+/// A number of replicas, or a share of some. A share is rounded down, everywhere; what least there must be all the same
+/// is said where it is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// So many.
     Count(u32),
-    /// So many in a hundred of the owners' desired replicas, rounded down, but at least one unless it is 0 %.
+    /// So many in a hundred.
     Percent(u32),
 }
 
@@ -139,8 +142,23 @@ pub struct Backoff {
 /// What is decided with all replicas in view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FleetSettings {
+    /// When restarts wait because many replicas are suspect at once; `None`: never.
+    pub breaker: Option<BreakerSettings>,
     /// What to do about readiness failures that most replicas share.
     pub shared_failure: SharedFailure,
+}
+
+/// When restarts wait because many replicas are suspect at once: a restart does not heal what they share.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BreakerSettings {
+    /// Suspects that open it, of the judged replicas; at least two.
+    pub open_at: Amount,
+    /// With fewer judged replicas it does not open.
+    pub min_judged: u32,
+    /// It closes once fewer are suspect than open it, for so long.
+    pub cooldown: Span,
+    /// While it is open, one restart is tried after so long, and so long after each one that did not help; `None`: none.
+    pub trial: Option<Span>,
 }
 
 /// What to do about readiness failures that most replicas share. They are shared while at least two of the judged
@@ -196,16 +214,19 @@ impl RuleKind {
 }
 
 impl Amount {
-    /// How many that is of `desired` replicas. A percentage above zero is at least one.
-    pub fn of(self, desired: u32) -> u32 {
+    /// How many that is of `all` replicas.
+    pub fn of(self, all: u32) -> u32 {
         match self {
             Self::Count(count) => count,
-            Self::Percent(0) => 0,
-            Self::Percent(percent) => {
-                let share = u64::from(desired) * u64::from(percent) / 100;
-                u32::try_from(share).unwrap_or(u32::MAX).max(1)
-            }
+            Self::Percent(percent) => u32::try_from(u64::from(all) * u64::from(percent) / 100).unwrap_or(u32::MAX),
         }
+    }
+}
+
+impl BreakerSettings {
+    /// Whether so many suspects among so many judged replicas open it.
+    pub fn opens(&self, suspect: u32, judged: u32) -> bool {
+        judged >= self.min_judged && suspect >= self.open_at.of(judged).max(2)
     }
 }
 
@@ -271,11 +292,18 @@ mod tests {
     }
 
     #[test]
-    fn a_percentage_is_rounded_down_but_never_to_nothing() {
-        assert_eq!(Amount::Percent(50).of(3), 1);
-        assert_eq!(Amount::Percent(10).of(3), 1);
-        assert_eq!(Amount::Percent(100).of(8), 8);
-        assert_eq!(Amount::Percent(0).of(8), 0);
+    fn a_percentage_is_rounded_down() {
+        assert_eq!([1, 2, 3, 5, 8].map(|all| Amount::Percent(50).of(all)), [0, 1, 1, 2, 4]);
+        assert_eq!(Amount::Percent(100).of(u32::MAX), u32::MAX);
         assert_eq!(Amount::Count(2).of(1), 2);
+    }
+
+    #[test]
+    fn half_of_a_fleet_opens_a_breaker_but_never_one_replica_alone() {
+        let half =
+            BreakerSettings { open_at: Amount::Percent(50), min_judged: 2, cooldown: Span::from_secs(60), trial: None };
+        let opened_by = |judged| (0..=judged).find(|suspect| half.opens(*suspect, judged));
+        assert_eq!([1, 2, 3, 4, 5, 8].map(opened_by), [None, Some(2), Some(2), Some(2), Some(2), Some(4)]);
+        assert!(!BreakerSettings { min_judged: 4, ..half }.opens(3, 3));
     }
 }

@@ -81,6 +81,20 @@ pub enum Reason {
         /// The deadline.
         deadline: Span,
     },
+    /// So many replicas are suspect.
+    Suspects {
+        /// Judged replicas whose latest liveness attempt failed.
+        suspect: u32,
+        /// Judged replicas.
+        judged: u32,
+    },
+    /// Fewer were suspect for so long.
+    Calm {
+        /// How long.
+        span: Span,
+    },
+    /// An edit switched it off.
+    SwitchedOff,
 }
 
 /// What stands in the way of a restart, or of an ejection, that a rule wants.
@@ -110,6 +124,18 @@ pub enum Obstacle {
     NodeNotReady,
     /// The container is in the kubelet's crash-loop backoff, which a new pod would lose.
     KubeletBackoff,
+    /// Restarts of the seat have not helped so often in a row that there are no more.
+    GaveUp {
+        /// How often.
+        times: u32,
+    },
+    /// So many replicas are suspect that restarts wait.
+    Breaker {
+        /// Judged replicas whose latest liveness attempt failed.
+        suspect: u32,
+        /// Judged replicas.
+        judged: u32,
+    },
     /// Most replicas fail that rule, so the failure is not this replica's own.
     SharedFailure {
         /// Judged replicas whose latest attempt failed.
@@ -142,6 +168,9 @@ impl Reason {
             Self::Quiet { .. } => "Quiet",
             Self::Returned { .. } => "Returned",
             Self::DidNotReturn { .. } => "RestartDidNotReturn",
+            Self::Suspects { .. } => "Suspects",
+            Self::Calm { .. } => "Calm",
+            Self::SwitchedOff => "SwitchedOff",
         }
     }
 }
@@ -159,6 +188,8 @@ impl Obstacle {
             Self::LowerOrdinalNotReady => "LowerOrdinalNotReady",
             Self::NodeNotReady => "NodeNotReady",
             Self::KubeletBackoff => "KubeletBackoff",
+            Self::GaveUp { .. } => "GaveUp",
+            Self::Breaker { .. } => "BreakerOpen",
             Self::SharedFailure { .. } => "SharedFailure",
             Self::Refused(Refusal::Budget) => "BlockedByBudget",
             Self::Refused(Refusal::Changed) => "Changed",
@@ -215,6 +246,11 @@ impl fmt::Display for Reason {
             Self::Quiet { span } => write!(f, "no restart for {span}"),
             Self::Returned { after } => write!(f, "judged well {after} after the restart was decided"),
             Self::DidNotReturn { deadline } => write!(f, "not judged well within {deadline} of the restart"),
+            Self::Suspects { suspect, judged } => {
+                write!(f, "{suspect} of {judged} judged replicas failed their latest liveness attempt")
+            }
+            Self::Calm { span } => write!(f, "fewer replicas were suspect for {span}"),
+            Self::SwitchedOff => f.write_str("an edit switched it off"),
         }
     }
 }
@@ -231,6 +267,10 @@ impl fmt::Display for Obstacle {
             Self::LowerOrdinalNotReady => f.write_str("a lower ordinal is not Ready"),
             Self::NodeNotReady => f.write_str("its node is not Ready"),
             Self::KubeletBackoff => f.write_str("its container is in the kubelet's crash-loop backoff"),
+            Self::GaveUp { times } => write!(f, "restarting has not helped {times} of {times} times"),
+            Self::Breaker { suspect, judged } => {
+                write!(f, "the breaker is open, with {suspect} of {judged} judged replicas suspect")
+            }
             Self::SharedFailure { failing, judged } => {
                 write!(f, "the failure is shared by {failing} of {judged} replicas")
             }

@@ -1,6 +1,9 @@
 //! Where effects go, and how transitions get their numbers.
 
-use super::{Effect, PolicyKey, Reason, ReplicaKey, Time, Transition, TransitionId, TransitionKind};
+use super::{
+    Effect, FleetTransition, FleetTransitionKind, PolicyKey, Reason, ReplicaKey, Time, Transition, TransitionId,
+    TransitionKind,
+};
 
 /// Collects the effects of one poll.
 pub(super) struct Recorder<'a> {
@@ -36,5 +39,9 @@ impl<'a> Recorder<'a> {
         *self.next += 1;
         self.effects.push(Effect::Record(Transition { id, policy, replica, at, kind, reason }));
         id
+    }
+    /// Something to tell of a fleet as a whole.
+    pub(super) fn record_fleet(&mut self, policy: PolicyKey, at: Time, kind: FleetTransitionKind, reason: Reason) {
+        self.effects.push(Effect::RecordFleet(FleetTransition { policy, at, kind, reason }));
     }
 }

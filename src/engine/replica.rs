@@ -126,10 +126,19 @@ impl Replica {
     /// What the latest attempt of the readiness rule came to; `None` while that rule does not judge the replica: it is
     /// starting, down or being ended, or has no finished attempt.
     pub(super) fn readiness(&self) -> Option<Evidence> {
-        let container = self.container(RuleKind::Readiness).filter(|container| runs(container.state))?;
-        let asked = self.is_live() && (self.is_started() || self.startup_rule_is_absent());
-        let judge = self.judges.readiness.as_ref().filter(|judge| asked && judge.container == container.incarnation)?;
-        judge.last.map(OutcomeClass::evidence)
+        self.latest(RuleKind::Readiness).filter(|_| self.is_started() || self.startup_rule_is_absent())
+    }
+
+    /// What the latest attempt of the liveness rule came to; `None` while that rule does not judge the replica. Without
+    /// a startup rule it is starting until a rule has passed.
+    pub(super) fn liveness(&self) -> Option<Evidence> {
+        self.latest(RuleKind::Liveness).filter(|_| self.is_started())
+    }
+
+    fn latest(&self, kind: RuleKind) -> Option<Evidence> {
+        let container = self.container(kind).filter(|container| runs(container.state))?;
+        let judge = self.judges[kind].as_ref().filter(|judge| judge.container == container.incarnation)?;
+        judge.last.filter(|_| self.is_live()).map(OutcomeClass::evidence)
     }
 
     /// It is meant to run.

@@ -1,10 +1,11 @@
 //! What the engine holds at an instant, for status, metrics and people.
 
-use super::fleet::Fleet;
+use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
+use super::seat::Seat;
 use super::{
-    Gate, GateSeen, Lifecycle, Obstacle, PerRule, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind, SeatKey,
-    SeatMemory, TargetProblem, Time,
+    Gate, GateSeen, Lifecycle, Obstacle, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind,
+    SeatKey, SeatMemory, TargetProblem, Time, Trial,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -37,6 +38,10 @@ pub struct PolicyReport {
     pub restarts_futile: u32,
     /// Seats in a loop.
     pub in_loop: u32,
+    /// Seats that are not restarted any more, since it has not helped.
+    pub gave_up: u32,
+    /// Whether restarts wait because many replicas are suspect at once.
+    pub breaker: BreakerReport,
     /// By rule: what can be said of it as a whole.
     pub rules: PerRule<Option<RuleReport>>,
     /// Seats that remember anything, in key order.
@@ -56,6 +61,23 @@ pub struct RuleReport {
     pub prober_errors: u32,
 }
 
+/// Whether restarts wait because many replicas are suspect at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BreakerReport {
+    /// They do not.
+    #[default]
+    Closed,
+    /// They do.
+    Open {
+        /// Judged replicas whose latest liveness attempt failed.
+        suspect: u32,
+        /// Judged replicas.
+        judged: u32,
+        /// How far it is with trying whether restarts help.
+        trial: Trial,
+    },
+}
+
 /// What a seat remembers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SeatReport {
@@ -65,6 +87,8 @@ pub struct SeatReport {
     pub memory: SeatMemory,
     /// Whether that makes a loop.
     pub in_loop: bool,
+    /// Whether it is not restarted any more, since it has not helped.
+    pub gave_up: bool,
 }
 
 /// What the engine holds of a replica.
@@ -125,15 +149,19 @@ pub(super) fn report<'a>(
         restarts: fleet.restarts.total,
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
-        in_loop: count(fleet.seats.iter().filter(|(_, seat)| seat.in_loop)),
-        seats: fleet
-            .seats
-            .iter()
-            .map(|(seat, held)| SeatReport { seat, memory: held.memory, in_loop: held.in_loop })
-            .collect(),
+        breaker: match fleet.breaker {
+            Breaker::Closed => BreakerReport::Closed,
+            Breaker::Open { trial, .. } => {
+                let (suspect, judged) = fleet.suspects();
+                BreakerReport::Open { suspect, judged, trial }
+            }
+        },
+        seats: fleet.seats.iter().map(|(seat, held)| seat_report(seat, held, spec)).collect(),
         ..PolicyReport::default()
     };
     report.seats.sort_unstable_by_key(|seat| seat.seat);
+    report.in_loop = count(report.seats.iter().filter(|seat| seat.in_loop));
+    report.gave_up = count(report.seats.iter().filter(|seat| seat.gave_up));
     for kind in RuleKind::ALL {
         let known = spec.is_some_and(|spec| spec.rule(kind).is_some());
         let rule = RuleReport { ever_passed: fleet.ever_passed[kind], ..RuleReport::default() };
@@ -187,6 +215,11 @@ impl PolicyReport {
             rule.prober_errors += u32::from(errors >= PERSISTENT);
         }
     }
+}
+
+fn seat_report(seat: SeatKey, held: &Seat, spec: Option<&Policy>) -> SeatReport {
+    let gave_up = spec.is_some_and(|spec| held.gave_up(&spec.restart));
+    SeatReport { seat, memory: held.memory, in_loop: held.in_loop, gave_up }
 }
 
 fn replica_state(fleet: &Fleet, replica: &Replica) -> ReplicaState {

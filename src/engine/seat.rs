@@ -20,6 +20,8 @@ pub(super) struct Seat {
     pub(super) written: Option<EffectResult>,
     /// The restart in flight, as far as only this engine needs to know it.
     order: Option<Order>,
+    /// A rule wants what the restart in flight made restarted again.
+    is_futile: bool,
     /// The answer to the order was lost.
     doubt: Option<Time>,
     refusals: u32,
@@ -54,6 +56,7 @@ impl Seat {
         self.memory.occupant = Some(replica);
         self.memory.intent = Some(Intent { replica: Some(replica), rule, at: now, stage });
         self.order = Some(order);
+        self.is_futile = false;
         self.refused = None;
     }
 
@@ -92,6 +95,18 @@ impl Seat {
         self.doubt
     }
 
+    /// The restart in flight has not helped: a rule wants what it made restarted again, or it did not come back in time.
+    pub(super) fn fail(&mut self) {
+        if !std::mem::replace(&mut self.is_futile, true) {
+            self.memory.futile = self.memory.futile.saturating_add(1);
+        }
+    }
+
+    /// Whether the restart in flight has failed.
+    pub(super) fn is_futile(&self) -> bool {
+        self.is_futile
+    }
+
     /// The lost answer was a yes.
     pub(super) fn believe(&mut self) {
         self.doubt = None;
@@ -112,7 +127,7 @@ impl Seat {
 
     /// The restart is over, one way or another.
     pub(super) fn drop_intent(&mut self) {
-        (self.memory.intent, self.order, self.doubt) = (None, None, None);
+        (self.memory.intent, self.order, self.doubt, self.is_futile) = (None, None, None, false);
     }
 
     /// Somebody else restarted it.
@@ -134,18 +149,21 @@ impl Seat {
         refused.into_iter().chain(backoff).find(|(until, _)| *until > now)
     }
 
-    /// When its count begins anew, if nothing happens before.
+    /// When its count begins anew, if nothing happens before. One that was given up remembers that.
     pub(super) fn resets(&self, settings: &RestartSettings) -> Option<Time> {
-        if self.memory.intent.is_some() {
-            return None;
-        }
-        Some(self.memory.last? + settings.backoff.reset_after)
+        let is_kept = self.memory.intent.is_some() || (self.gave_up(settings) && self.memory.occupant.is_some());
+        self.memory.last.filter(|_| !is_kept).map(|last| last + settings.backoff.reset_after)
     }
 
     /// When a restart that was carried out counts as futile.
     pub(super) fn deadline(&self, settings: &RestartSettings) -> Option<Time> {
         let intent = self.memory.intent.filter(|intent| intent.stage == IntentStage::CarriedOut)?;
         Some(intent.at + settings.deadline)
+    }
+
+    /// So many restarts in a row have not helped that there are no more.
+    pub(super) fn gave_up(&self, settings: &RestartSettings) -> bool {
+        settings.give_up_after.is_some_and(|limit| self.memory.futile >= limit.get())
     }
 
     /// Restarts of either kind make a loop.

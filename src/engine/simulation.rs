@@ -13,17 +13,30 @@ const REPLICAS: u64 = 6;
 /// The largest failure threshold.
 const THRESHOLDS: u64 = 4;
 
+const GIVE_UP_AFTER: u32 = 2;
+const BREAKER: BreakerSettings = BreakerSettings {
+    open_at: Amount::Percent(50),
+    min_judged: 2,
+    cooldown: Span::from_secs(3),
+    trial: Some(Span::from_secs(3)),
+};
+
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let mut restarts = 0;
+    let (mut restarts, mut trials, mut given_up) = (0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
             world.step();
         }
         restarts += world.restarts;
+        trials += world.trials;
+        given_up += u32::from(world.has_given_up);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
+    assert!(2 * trials > SEEDS, "only {trials} trials");
+    assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
+    assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
 
 #[test]
@@ -55,6 +68,9 @@ struct World {
     passed: PerRule<bool>,
     acknowledged: BTreeSet<ReplicaKey>,
     restarts: u64,
+    /// Of those, trials of the breaker.
+    trials: u64,
+    has_given_up: bool,
     trace: Vec<String>,
 }
 
@@ -79,6 +95,8 @@ impl World {
         let mut spec = policy();
         spec.restart.max_concurrent = Amount::Count(2);
         spec.restart.deadline = Span::from_secs(40);
+        spec.restart.give_up_after = std::num::NonZeroU32::new(GIVE_UP_AFTER);
+        spec.fleet.breaker = Some(BREAKER);
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
         let mut world = Self {
             seed,
@@ -94,6 +112,8 @@ impl World {
             passed: PerRule::default(),
             acknowledged: BTreeSet::new(),
             restarts: 0,
+            trials: 0,
+            has_given_up: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -167,6 +187,8 @@ impl World {
             Effect::Restart { replica, incarnation, .. } => {
                 let seed = self.seed;
                 assert!(self.acknowledged.remove(&replica), "seed {seed}: a restart without its intent");
+                self.check_breaker(replica);
+                self.check_efficacy(replica);
                 let result = self.fate();
                 if let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica)
                     && result != EffectResult::Refused(Refusal::Failed)
@@ -179,7 +201,7 @@ impl World {
                 self.engine.handle(self.now, Input::RestartResult { replica, result });
                 self.show_all();
             }
-            Effect::Record(_) | Effect::Published { .. } | Effect::Took { .. } => {}
+            Effect::Record(_) | Effect::RecordFleet(_) | Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }
 
@@ -209,20 +231,57 @@ impl World {
         let restarting = report.seats.iter().filter(|seat| seat.memory.intent.is_some()).count();
         assert!(restarting <= 2, "seed {seed}: {restarting} seats in a restart");
         assert!(report.failing <= report.suspect && report.suspect + report.starting <= report.replicas);
+        self.has_given_up |= report.gave_up > 0;
+        let suspects = report.replica_reports.iter().filter(|replica| {
+            let judged = matches!(replica.state, ReplicaState::Suspect | ReplicaState::Failing);
+            judged && replica.streaks.liveness.is_some_and(|fails| fails > 0)
+        });
+        let suspects = suspects.count() as u32;
+        if self.spec.fleet.breaker.is_some_and(|breaker| breaker.opens(suspects, report.replicas)) {
+            let is_open = matches!(report.breaker, BreakerReport::Open { .. });
+            assert!(is_open, "seed {seed}: the breaker is closed with {suspects} of {} suspect", report.replicas);
+        }
         for pod in self.pods.values().filter(|pod| pod.lifecycle == Lifecycle::Live) {
             let running = matches!(pod.state, ContainerState::Running { .. });
             let held = report.replica_reports.iter().find(|replica| replica.replica == pod.key).and_then(|r| r.gate);
-            if running && pod.admitted && !pod.failed.readiness {
-                assert!(
-                    held.is_none_or(|(gate, _)| gate == Gate::Open),
-                    "seed {seed}: {pod:?} ejected without evidence"
-                );
+            if running && pod.admitted {
+                let evident = match held {
+                    None | Some((Gate::Open, _)) => true,
+                    Some((Gate::Closed, Reason::Held { rule, by: Obstacle::GaveUp { .. } })) => pod.failed[rule],
+                    Some((Gate::Closed, _)) => pod.failed.readiness,
+                };
+                assert!(evident, "seed {seed}: {pod:?} ejected without evidence");
             }
         }
         // A deadline in the past would make the world spin.
         if let Some((at, why)) = self.engine.next_deadline() {
             assert!(at > self.now, "seed {seed}: still due after a poll: {why}");
         }
+    }
+
+    /// While the breaker is open, nobody is restarted but for a trial, or after one that helped.
+    fn check_breaker(&mut self, replica: ReplicaKey) {
+        let report = self.engine.report(POLICY, self.now).unwrap();
+        let restarting = report.replica_reports.iter().find(|report| report.replica == replica).unwrap();
+        let seed = self.seed;
+        match report.breaker {
+            BreakerReport::Closed | BreakerReport::Open { trial: Trial::Helped, .. } => {}
+            BreakerReport::Open { trial: Trial::Runs { seat, .. }, .. } => {
+                assert_eq!(restarting.seat, Some(seat), "seed {seed}: a restart beside the trial");
+                self.trials += 1;
+            }
+            BreakerReport::Open { trial: Trial::Waits { .. }, .. } => {
+                panic!("seed {seed}: a restart during an open breaker")
+            }
+        }
+    }
+
+    /// Nobody is restarted whose seat no restart has helped so often.
+    fn check_efficacy(&mut self, replica: ReplicaKey) {
+        let report = self.engine.report(POLICY, self.now).unwrap();
+        let seat = report.replica_reports.iter().find(|report| report.replica == replica).unwrap().seat;
+        let memory = report.seats.iter().find(|report| Some(report.seat) == seat).unwrap().memory;
+        assert!(memory.futile < GIVE_UP_AFTER, "seed {}: a restart after {} futile ones", self.seed, memory.futile);
     }
 
     /// The engine is killed; the next one knows what the API server holds.
@@ -257,6 +316,7 @@ impl World {
         match self.below(5) {
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
+            3 => self.spec.fleet.breaker = (self.below(3) > 0).then_some(BREAKER),
             2 => {
                 let threshold = 1 + self.below(THRESHOLDS) as u32;
                 let liveness = self.spec.rules.liveness.as_mut().unwrap();

@@ -39,10 +39,11 @@ pub(super) fn policy() -> Policy {
             grace_period: Span::from_secs(10),
             deadline: Span::from_secs(600),
             loop_after: NonZeroU32::new(3).unwrap(),
+            give_up_after: NonZeroU32::new(5),
             other_owners: OtherOwners::Refuse,
         },
         pool: Pool::ReadinessGate,
-        fleet: FleetSettings { shared_failure: SharedFailure::Ignore },
+        fleet: FleetSettings { breaker: None, shared_failure: SharedFailure::Ignore },
         phase: Phase::Aligned { origin: Time::ZERO },
     }
 }
@@ -213,7 +214,7 @@ impl Bench {
             Effect::Restart { replica, .. } => {
                 self.tell(Input::RestartResult { replica: *replica, result: self.restart_result });
             }
-            Effect::Record(_) | Effect::Published { .. } | Effect::Took { .. } => {}
+            Effect::Record(_) | Effect::RecordFleet(_) | Effect::Published { .. } | Effect::Took { .. } => {}
         }
         self.done.push((self.now, effect));
     }
@@ -236,6 +237,17 @@ impl Bench {
             if let Effect::Record(transition) = effect
                 && transition.replica.index == index
             {
+                told.push((seconds(*at), transition.kind));
+            }
+        }
+        told
+    }
+
+    /// The transitions of the fleet as a whole: when, and what.
+    pub(super) fn fleet_told(&self) -> Vec<(u64, FleetTransitionKind)> {
+        let mut told = Vec::new();
+        for (at, effect) in &self.done {
+            if let Effect::RecordFleet(transition) = effect {
                 told.push((seconds(*at), transition.kind));
             }
         }

@@ -1,7 +1,7 @@
 //! Watching a run step by step.
 
 use super::Traffic;
-use crate::engine::{OutcomeClass, RuleKind, Time, Transition};
+use crate::engine::{FleetTransition, OutcomeClass, RuleKind, Time, Transition};
 use crate::scenario::{Condition, Endpoint, Opening, Stores};
 
 /// Watches a run. It is told of everything in the order in which it happens; what it does not care for costs nothing.
@@ -15,6 +15,9 @@ pub trait Observer {
     /// The engine says what it decided about a replica of which this was true; the sentence is the `Display` of the
     /// transition's reason.
     fn decided(&mut self, _at: Moment, _transition: &Transition, _condition: Condition) {}
+
+    /// The engine says what it decided about the fleet as a whole.
+    fn fleet_decided(&mut self, _at: Moment, _transition: &FleetTransition) {}
 
     /// A turn is over: its decisions were taken and its requests were sent.
     fn passed(&mut self, _at: Moment, _turn: &Turn<'_>) {}
@@ -37,6 +40,10 @@ impl<O: Observer> Observer for &mut O {
         (**self).decided(at, transition, condition);
     }
 
+    fn fleet_decided(&mut self, at: Moment, transition: &FleetTransition) {
+        (**self).fleet_decided(at, transition);
+    }
+
     fn passed(&mut self, at: Moment, turn: &Turn<'_>) {
         (**self).passed(at, turn);
     }
@@ -57,6 +64,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     fn decided(&mut self, at: Moment, transition: &Transition, condition: Condition) {
         self.0.decided(at, transition, condition);
         self.1.decided(at, transition, condition);
+    }
+
+    fn fleet_decided(&mut self, at: Moment, transition: &FleetTransition) {
+        self.0.fleet_decided(at, transition);
+        self.1.fleet_decided(at, transition);
     }
 
     fn passed(&mut self, at: Moment, turn: &Turn<'_>) {

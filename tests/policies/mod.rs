@@ -56,10 +56,16 @@ pub fn good() -> Vec<String> {
             "restart: {method: Delete, maxConcurrent: 1%}",
             "restart: {maxConcurrent: 100%, gracePeriod: 1s, deadline: 1s, loopAfter: 1}",
             "restart: {maxConcurrent: 10000, gracePeriod: 24h, deadline: 24h, loopAfter: 10000}",
-            "restart: {backoff: {initial: 0s}}",
+            "restart: {backoff: {initial: 0s}, giveUpAfter: 0}",
+            "restart: {giveUpAfter: 10000}",
             "restart: {backoff: {initial: 0s, max: 0s, resetAfter: 1s}}",
             "restart: {backoff: {initial: 5m}}",
             "pool: {through: None}",
+            "fleet: {}",
+            "fleet: {breaker: {}}",
+            "fleet: {breaker: {openAt: Never}, sharedFailure: Ignore}",
+            "fleet: {breaker: {openAt: 2, minJudged: 10000, cooldown: 24h, trial: 0s}}",
+            "fleet: {breaker: {openAt: 100%, minJudged: 2, cooldown: 1s, trial: 24h}}",
             "mode: Enforce, pool: {through: ReadinessGate}",
         ]
         .map(with_selector),
@@ -90,6 +96,8 @@ pub fn nonsense() -> Vec<Refused> {
     const MAX_BODY: &str = "must be from 0 to 1048576 bytes";
     const CONTAINER: &str = "must be a container's name";
     const AMOUNT: &str = "must be a number from 1 to 10000, or a percentage from 1% to 100%";
+
+    const OPEN_AT: &str = "must be a number from 2 to 10000, a percentage from 1% to 100%, or Never";
 
     let mut refused = Vec::new();
     let mut add = |spec: String, path, sentence| refused.push(Refused { spec, path, sentence });
@@ -267,6 +275,16 @@ pub fn nonsense() -> Vec<Refused> {
         ("restart: {gracePeriod: 999ms}", "spec.restart.gracePeriod", SECONDS),
         ("restart: {deadline: 0s}", "spec.restart.deadline", SECONDS),
         ("restart: {loopAfter: 0}", "spec.restart.loopAfter", COUNT),
+        ("restart: {giveUpAfter: -1}", "spec.restart.giveUpAfter", "must be from 0 to 10000"),
+        ("restart: {giveUpAfter: 10001}", "spec.restart.giveUpAfter", "must be from 0 to 10000"),
+        ("fleet: {breaker: {openAt: 1}}", "spec.fleet.breaker.openAt", OPEN_AT),
+        ("fleet: {breaker: {openAt: 10001}}", "spec.fleet.breaker.openAt", OPEN_AT),
+        ("fleet: {breaker: {openAt: 0%}}", "spec.fleet.breaker.openAt", OPEN_AT),
+        ("fleet: {breaker: {openAt: 101%}}", "spec.fleet.breaker.openAt", OPEN_AT),
+        ("fleet: {breaker: {openAt: 'Off'}}", "spec.fleet.breaker.openAt", OPEN_AT),
+        ("fleet: {breaker: {minJudged: 1}}", "spec.fleet.breaker.minJudged", "must be from 2 to 10000"),
+        ("fleet: {breaker: {cooldown: 0s}}", "spec.fleet.breaker.cooldown", SECONDS),
+        ("fleet: {breaker: {trial: 25h}}", "spec.fleet.breaker.trial", DELAY),
     ] {
         add(with_selector(rest), path, sentence);
     }
@@ -298,6 +316,7 @@ pub fn malformed() -> Vec<(String, &'static str)> {
             ("restart: {method: Exec}", "method"),
             ("restart: {maxConcurrent: 1.5}", "maxConcurrent"),
             ("pool: {through: EndpointSlice}", "through"),
+            ("fleet: {breaker: Never}", "breaker"),
         ]
         .map(|(rest, field)| (with_selector(rest), field)),
     );

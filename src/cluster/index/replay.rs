@@ -81,7 +81,8 @@ impl Index {
         });
         let last = seat.last_restart.as_ref().map(|last| time(last.0));
         let occupant = seat.pod_uid.as_deref().and_then(replica);
-        let memory = SeatMemory { restarts: seat.restarts, foreign: seat.foreign, last, intent, occupant };
+        let SeatStatus { restarts, foreign, futile, .. } = *seat;
+        let memory = SeatMemory { restarts, foreign, futile, last, intent, occupant };
         Some((SeatKey { owner, slot }, memory))
     }
 
@@ -119,7 +120,7 @@ mod tests {
             let (uid, at) = (format!("uid-{pod}"), "2026-01-01T00:10:00.5Z");
             let intent = json!({"pod": pod, "podUID": uid, "rule": "liveness", "time": at, "carriedOut": carried_out});
             json!({"name": name, "owner": "StatefulSet/fake", "ownerUID": "uid-fake", "podUID": uid,
-                "restarts": 2, "foreign": 1, "lastRestart": "2026-01-01T00:05:00.000000Z", "intent": intent})
+                "restarts": 2, "foreign": 1, "futile": 1, "lastRestart": "2026-01-01T00:05:00.000000Z", "intent": intent})
         };
         let asked = policy("p", "00:00:00").record().spec.unwrap().policy.rules.liveness.unwrap().question;
         let status = json!({
@@ -146,6 +147,7 @@ mod tests {
             memory: SeatMemory {
                 restarts: 2,
                 foreign: 1,
+                futile: 1,
                 last: Some(time("2026-01-01T00:05:00Z".parse().unwrap())),
                 intent: intent(occupant, stage),
                 occupant,

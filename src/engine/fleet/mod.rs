@@ -1,5 +1,6 @@
 //! The replicas that one policy keeps: who they are, where they sit, and which of them are to be restarted.
 
+mod breaker;
 mod headcount;
 mod obstacle;
 mod restart;
@@ -11,7 +12,7 @@ mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::agenda::Wake;
+use super::agenda::{Agenda, Wake};
 use super::record::Recorder;
 use super::replica::Replica;
 use super::seat::{Order, StageOfLife};
@@ -21,8 +22,10 @@ use super::{
 };
 use headcount::Headcount;
 use seats::Seats;
-use standings::Standings;
+use standings::{Latest, Standings};
 
+pub(super) use breaker::Breaker;
+pub use breaker::Trial;
 pub(super) use standings::Compared;
 pub(super) use table::Fleets;
 
@@ -42,8 +45,9 @@ pub(super) struct Fleet {
     pub(super) restarts: Restarts,
     /// When it is to be looked at though nothing happened, and what for.
     pub(super) wake: Option<(Time, &'static str)>,
+    pub(super) breaker: Breaker,
     headcount: Headcount,
-    /// How its replicas stand with the readiness rule.
+    /// How its replicas stand with the rules that are compared.
     standings: Standings,
     /// The replicas whose rules ask for a restart: since when, and which rule.
     wanting: BTreeMap<u32, (Time, RuleKind)>,
@@ -70,6 +74,8 @@ pub(super) struct Look<'a, 'r> {
     pub(super) replicas: &'a mut [Option<Replica>],
     pub(super) owners: &'a BTreeMap<OwnerKey, Owner>,
     pub(super) nodes: &'a BTreeMap<NodeKey, NodeState>,
+    /// Where those are put whose gate depends on what is decided.
+    pub(super) replica_agenda: &'a mut Agenda,
     pub(super) recorder: &'a mut Recorder<'r>,
 }
 
@@ -104,21 +110,25 @@ impl Fleet {
     pub(super) fn leave(&mut self, key: PolicyKey, replica: &Replica) {
         self.look_away(replica);
         self.members.remove(&replica.key.index);
-        self.standings.change(replica.compared.in_fleet(key), None);
+        self.standings.change(replica.compared.in_fleet(key), Latest::default());
         self.wanting.remove(&replica.key.index);
         self.seats.vacate(replica.key);
     }
 
-    /// Notes how a replica stands with the readiness rule now. To be called before anybody is decided on.
-    pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) {
-        if self.spec.as_ref().is_none_or(|spec| spec.fleet.shared_failure == SharedFailure::Ignore) {
-            return;
-        }
-        let latest = replica.readiness();
-        let before = std::mem::replace(&mut replica.compared, Compared(Some(key).zip(latest)));
-        if before != replica.compared {
-            self.standings.change(before.in_fleet(key), latest);
-        }
+    /// Notes how a replica stands now with the rules that are compared, before anybody is decided on. Says whether that
+    /// may move the breaker.
+    pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
+        let Some(spec) = &self.spec else { return false };
+        let latest = Latest {
+            liveness: spec.fleet.breaker.and_then(|_| replica.liveness()),
+            readiness: match spec.fleet.shared_failure {
+                SharedFailure::Hold => replica.readiness(),
+                SharedFailure::Ignore => None,
+            },
+        };
+        let before = std::mem::replace(&mut replica.compared, Compared(Some((key, latest)))).in_fleet(key);
+        self.standings.change(before, latest);
+        before.liveness != latest.liveness
     }
 
     /// What speaks against ejecting anybody: most replicas fail the readiness rule.
@@ -152,11 +162,22 @@ impl Fleet {
         !self.wanting.is_empty() || replica.seat().is_some_and(|seat| self.seats.is_open(seat))
     }
 
+    /// How many of the judged replicas are liveness suspects.
+    pub(super) fn suspects(&self) -> (u32, u32) {
+        let tally = self.standings.liveness;
+        (tally.failing, tally.judged())
+    }
+
     /// Follows the restarts in flight, then decides new ones.
     pub(super) fn step(&mut self, look: &mut Look<'_, '_>) {
         let Some(spec) = self.spec.take() else { return };
+        let moved = self.breaker.step(spec.fleet.breaker.as_ref(), self.standings.liveness, look.now);
+        if let Some((kind, reason)) = moved {
+            look.recorder.record_fleet(look.key, look.now, kind, reason);
+        }
         self.order(&spec, look);
         self.supervise(&spec, look);
+        self.breaker.follow(&self.seats);
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
         self.spec = Some(spec);
@@ -164,8 +185,13 @@ impl Fleet {
 
     fn next_wake(&self, spec: &Policy, look: &Look<'_, '_>) -> Option<(Time, &'static str)> {
         let mut first = Wake::default();
+        let breaker = spec.fleet.breaker.as_ref();
+        first.or(self.breaker.closes(breaker), "breaker closes");
+        let tries = self.breaker.tries(breaker).filter(|at| *at > look.now && !self.wanting.is_empty());
+        first.or(tries, "trial of the breaker");
         first.or(self.seats.forgets_at(), "backoff forgotten");
         for (_, seat) in self.seats.opened() {
+            first.or(seat.resets(&spec.restart), "backoff forgotten");
             first.or(seat.deadline(&spec.restart), "deadline of a restart");
             first.or(seat.doubted_until(), "lost answer of a restart");
         }

@@ -30,10 +30,17 @@ impl Fleet {
             return Some(Obstacle::KubeletBackoff);
         }
         let seat = replica.seat().and_then(|seat| self.seats.get(seat));
+        if let Some(seat) = seat.filter(|seat| seat.gave_up(&spec.restart)) {
+            return Some(Obstacle::GaveUp { times: seat.memory.futile });
+        }
+        if !self.breaker.lets(spec.fleet.breaker.as_ref(), look.now) {
+            let (suspect, judged) = self.suspects();
+            return Some(Obstacle::Breaker { suspect, judged });
+        }
         if let Some((_, waits)) = seat.and_then(|seat| seat.waits(spec.restart.backoff, look.now)) {
             return Some(waits);
         }
-        let allowed = spec.restart.max_concurrent.of(self.desired(look));
+        let allowed = spec.restart.max_concurrent.of(self.desired(look)).max(1);
         (in_flight >= allowed as usize).then_some(Obstacle::MaxConcurrent { allowed })
     }
 

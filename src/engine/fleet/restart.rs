@@ -1,12 +1,10 @@
 //! The restarts of a fleet: replica rules propose, this disposes. The only place that orders a restart.
 
-use super::super::replica::Replica;
 use super::super::seat::{Order, Seat, StageOfLife};
 use super::super::{
     Effect, EffectResult, IntentStage, Obstacle, Policy, Reason, Refusal, ReplicaKey, RuleKind, SeatKey, Time,
     TransitionKind,
 };
-use super::supervise::is_untouched;
 use super::{Fleet, Look};
 
 impl Fleet {
@@ -46,13 +44,14 @@ impl Fleet {
 
     /// Orders what was written down: only an acknowledged intent is carried out, and only while it is still wanted.
     pub(super) fn order(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
-        let Self { seats, wanting, .. } = self;
-        for seat in seats.opened_mut() {
+        let Self { seats, wanting, breaker, .. } = self;
+        for (key, seat) in seats.opened_mut() {
             let Some(result) = seat.written.take() else { continue };
             let Some((intent, order)) = seat.memory.intent.zip(seat.order()) else { continue };
             let replica = intent.replica.and_then(|replica| look.replica(replica));
             let wanted = replica.filter(|replica| {
-                wanting.contains_key(&replica.key.index)
+                breaker.lets_go_on(key)
+                    && wanting.contains_key(&replica.key.index)
                     && order.container == replica.lead().map(|lead| lead.incarnation)
             });
             match (result, wanted, order.container) {
@@ -111,7 +110,7 @@ impl Fleet {
         let Some(Some(replica)) = look.replicas.get(index as usize) else { return in_flight };
         let seat = replica.seat().and_then(|seat| self.seats.get(seat));
         let is_in_flight = seat.is_some_and(|seat| seat.memory.intent.is_some());
-        if is_in_flight && !seat.is_some_and(|seat| is_futile(seat, replica)) {
+        if is_in_flight && !seat.is_some_and(Seat::is_futile) {
             return in_flight;
         }
         let others = in_flight - usize::from(is_in_flight);
@@ -121,6 +120,8 @@ impl Fleet {
             let news = replica.obstacle.map(Obstacle::name) != Some(obstacle.name());
             replica.obstacle = Some(obstacle);
             if news {
+                replica.is_settled = false;
+                look.replica_agenda.touch(index);
                 let reason = Reason::Held { rule, by: obstacle };
                 look.recorder.record(Some(look.key), replica.key, look.now, TransitionKind::RestartRefused, reason);
             }
@@ -134,16 +135,11 @@ impl Fleet {
         let reason = judge.failed(rule, asked);
         let stage_of_life = if replica.is_started() { StageOfLife::Started } else { StageOfLife::Starting };
         let order = Order { container: replica.lead().map(|lead| lead.incarnation), reason, stage_of_life };
-        self.restarts.futile = self.restarts.futile.saturating_add(u32::from(is_in_flight));
         self.seats.open(seat_key).decide(replica.key, rule, order, look.now);
+        self.breaker.decided(seat_key);
         replica.obstacle = None;
         look.recorder.record(Some(look.key), replica.key, look.now, TransitionKind::RestartDecided, reason);
         look.recorder.push(Effect::RecordIntent { policy: look.key, replica: replica.key, seat: seat_key, rule });
         others + 1
     }
-}
-
-/// The seat's last restart was carried out, and what came of it is to be restarted again.
-fn is_futile(seat: &Seat, replica: &Replica) -> bool {
-    seat.memory.intent.is_some_and(|intent| intent.stage == IntentStage::CarriedOut) && !is_untouched(seat, replica)
 }

@@ -6,7 +6,7 @@ use super::super::seat::Seat;
 use super::super::{ReplicaKey, RestartSettings, SeatKey, Time};
 
 /// The seats that remember something. A seat is open, which is to be looked at, when it was changed, while a restart of
-/// it is in flight, and when it is to be forgotten; else it is quiet.
+/// it is in flight or it was given up, and when it is to be forgotten; else it is quiet.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Seats {
     open: BTreeMap<SeatKey, Seat>,
@@ -83,22 +83,27 @@ impl Seats {
     }
 
     /// Those that are open, in key order, to be changed.
-    pub(super) fn opened_mut(&mut self) -> impl Iterator<Item = &mut Seat> {
-        self.open.values_mut()
+    pub(super) fn opened_mut(&mut self) -> impl Iterator<Item = (SeatKey, &mut Seat)> {
+        self.open.iter_mut().map(|(key, seat)| (*key, seat))
     }
 
     /// Changes those that are open and those that are to be forgotten by `now`, in key order. Those that are forgotten,
-    /// or have no restart in flight, are not open afterwards.
-    pub(super) fn close(&mut self, now: Time, settings: &RestartSettings, mut change: impl FnMut(&mut Seat) -> Memory) {
+    /// or have no restart in flight and were not given up, are not open afterwards.
+    pub(super) fn close(
+        &mut self,
+        now: Time,
+        settings: &RestartSettings,
+        mut change: impl FnMut(SeatKey, &mut Seat) -> Memory,
+    ) {
         while let Some((_, key)) = self.ends.first().copied().filter(|(at, _)| *at <= now) {
             self.open(key);
         }
         let Self { open, quiet, ends } = self;
         open.retain(|key, seat| {
-            if change(seat) == Memory::Forgotten {
+            if change(*key, seat) == Memory::Forgotten {
                 return false;
             }
-            if seat.memory.intent.is_some() {
+            if seat.memory.intent.is_some() || seat.gave_up(settings) {
                 return true;
             }
             let end = seat.resets(settings);

@@ -1,19 +1,30 @@
 //! The restarts in flight, followed to their end; loops, told; seats that have been quiet for long, forgotten.
 
+use std::collections::BTreeMap;
+
 use super::super::replica::Replica;
 use super::super::seat::Seat;
-use super::super::{IntentStage, Policy, Reason, ReplicaKey, RestartSettings, SeatMemory, TransitionKind};
+use super::super::{
+    IntentStage, Policy, Reason, ReplicaKey, RestartSettings, RuleKind, SeatMemory, Time, TransitionKind,
+};
 use super::seats::Memory;
 use super::{Fleet, Look, Restarts};
 
 impl Fleet {
     /// Looks at every seat that is open or is to be forgotten.
     pub(super) fn supervise(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
-        let Self { seats, restarts, .. } = self;
-        seats.close(look.now, &spec.restart, |seat| {
-            let sitter = Sitter::of(seat, look);
+        let Self { seats, restarts, wanting, breaker, .. } = self;
+        seats.close(look.now, &spec.restart, |key, seat| {
+            let sitter = Sitter::of(seat, wanting, look);
             clear_up(seat, &sitter, restarts, look);
-            end(seat, &sitter, &spec.restart, restarts, look);
+            match end(seat, &sitter, &spec.restart, look) {
+                Some(Benefit::Helped) => breaker.helped(key),
+                Some(Benefit::None) => {
+                    restarts.futile = restarts.futile.saturating_add(1);
+                    breaker.did_not_help(key, look.now);
+                }
+                None => {}
+            }
             remember(seat, &sitter, &spec.restart, look)
         });
     }
@@ -25,15 +36,26 @@ struct Sitter {
     key: Option<ReplicaKey>,
     is_untouched: bool,
     is_judged_well: bool,
+    /// A rule asks for a restart of it.
+    is_failing: bool,
+}
+
+/// What a restart was good for.
+enum Benefit {
+    /// Its seat was judged well.
+    Helped,
+    /// Its seat was not, before a rule wanted the next restart, or in time.
+    None,
 }
 
 impl Sitter {
-    fn of(seat: &Seat, look: &Look<'_, '_>) -> Self {
+    fn of(seat: &Seat, wanting: &BTreeMap<u32, (Time, RuleKind)>, look: &Look<'_, '_>) -> Self {
         let occupant = seat.memory.occupant.and_then(|key| look.replica(key));
         Self {
             key: seat.memory.occupant.or(seat.memory.intent.and_then(|intent| intent.replica)),
             is_untouched: occupant.is_some_and(|replica| is_untouched(seat, replica)),
             is_judged_well: occupant.is_some_and(Replica::is_judged_well),
+            is_failing: occupant.is_some_and(|replica| wanting.contains_key(&replica.key.index)),
         }
     }
 
@@ -45,7 +67,7 @@ impl Sitter {
 }
 
 /// The replica is the very one, with the very container, that the seat's restart was decided for.
-pub(super) fn is_untouched(seat: &Seat, replica: &Replica) -> bool {
+fn is_untouched(seat: &Seat, replica: &Replica) -> bool {
     let same = seat.memory.intent.is_some_and(|intent| intent.replica == Some(replica.key));
     let container = seat.order().is_none_or(|order| order.container == replica.lead().map(|lead| lead.incarnation));
     same && container && replica.is_live()
@@ -73,22 +95,35 @@ fn clear_up(seat: &mut Seat, sitter: &Sitter, restarts: &mut Restarts, look: &Lo
     }
 }
 
-/// Ends a restart whose seat came back well, or did not come back in time.
-fn end(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, restarts: &mut Restarts, look: &mut Look<'_, '_>) {
-    let carried_out = seat.memory.intent.filter(|intent| intent.stage == IntentStage::CarriedOut);
-    let Some(intent) = carried_out else { return };
+/// Ends a restart whose seat came back well, or did not come back in time. Says once what it was good for.
+fn end(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, look: &mut Look<'_, '_>) -> Option<Benefit> {
+    let intent = seat.memory.intent.filter(|intent| intent.stage == IntentStage::CarriedOut)?;
     if sitter.is_judged_well && !sitter.is_untouched {
         seat.drop_intent();
         sitter.tell(TransitionKind::Returned, Reason::Returned { after: look.now.since(intent.at) }, look);
-    } else if seat.deadline(settings).is_some_and(|deadline| deadline <= look.now) {
-        seat.drop_intent();
-        restarts.futile = restarts.futile.saturating_add(1);
-        sitter.tell(TransitionKind::DidNotReturn, Reason::DidNotReturn { deadline: settings.deadline }, look);
+        return Some(Benefit::Helped);
     }
+    let was_futile = seat.is_futile();
+    if seat.deadline(settings).is_some_and(|deadline| deadline <= look.now) {
+        seat.fail();
+        seat.drop_intent();
+        sitter.tell(TransitionKind::DidNotReturn, Reason::DidNotReturn { deadline: settings.deadline }, look);
+    } else if sitter.is_failing && !sitter.is_untouched {
+        seat.fail();
+        if seat.gave_up(settings) {
+            seat.drop_intent();
+        }
+    } else {
+        return None;
+    }
+    (!was_futile).then_some(Benefit::None)
 }
 
 /// Tells a loop that begins or ends.
 fn remember(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, look: &mut Look<'_, '_>) -> Memory {
+    if sitter.is_judged_well && seat.memory.intent.is_none() {
+        seat.memory.futile = 0;
+    }
     let SeatMemory { restarts, foreign, .. } = seat.memory;
     if seat.loops(settings) && !seat.in_loop {
         seat.in_loop = true;

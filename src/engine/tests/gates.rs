@@ -161,7 +161,7 @@ fn a_gate_that_somebody_else_turned_is_turned_back() {
 fn a_readiness_failure_that_most_replicas_share_ejects_nobody_who_is_in() {
     let failing = OutcomeClass::BadStatus { status: 503 };
     for (replicas, fail, ejects) in [(1, 1, true), (2, 1, true), (2, 2, false), (4, 2, true), (4, 3, false)] {
-        let fleet = FleetSettings { shared_failure: SharedFailure::Hold };
+        let fleet = FleetSettings { shared_failure: SharedFailure::Hold, ..policy().fleet };
         let mut bench = Bench::with(Policy { fleet, ..policy() });
         (0..replicas).for_each(|replica| bench.add(replica));
         bench.pass(3);
@@ -177,7 +177,7 @@ fn a_readiness_failure_that_most_replicas_share_ejects_nobody_who_is_in() {
 
 #[test]
 fn who_still_fails_when_most_of_its_neighbours_pass_again_is_ejected() {
-    let fleet = FleetSettings { shared_failure: SharedFailure::Hold };
+    let fleet = FleetSettings { shared_failure: SharedFailure::Hold, ..policy().fleet };
     let mut bench = Bench::with(Policy { fleet, ..policy() });
     (0..3).for_each(|replica| bench.add(replica));
     bench.pass(3);

@@ -1,12 +1,16 @@
 //! What the engine must do, told by what it does in a small world.
 
+use std::num::NonZeroU32;
+
 use super::test_support::{Bench, OWNER, POLICY, key, policy, rule};
 use super::*;
 
 const OPEN: GateSeen = GateSeen::Set(Gate::Open);
 const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 
+mod breaker;
 mod edits;
+mod efficacy;
 mod gates;
 mod rechecks;
 mod restarts;

@@ -199,17 +199,30 @@ fn spec() -> impl Strategy<Value = Policy> {
         prop_oneof![Just(Phase::Spread), (0u64..50).prop_map(|at| Phase::Aligned { origin: Time::ZERO + TICK * at })];
     let mode = prop_oneof![8 => Just(Mode::Enforce), 1 => Just(Mode::Observe), 1 => Just(Mode::Paused)];
     let pool = prop_oneof![4 => Just(Pool::ReadinessGate), 1 => Just(Pool::None)];
-    let restart = (0u64..100, 1u32..4, 20u64..200).prop_map(|(backoff, at_once, deadline)| RestartSettings {
+    let restart = (0u64..100, 1u32..4, 20u64..200, 0u32..4);
+    let restart = restart.prop_map(|(backoff, at_once, deadline, give_up_after)| RestartSettings {
         max_concurrent: Amount::Count(at_once),
         backoff: Backoff { initial: TICK * backoff, max: TICK * 200, reset_after: TICK * 400 },
         deadline: TICK * deadline,
+        give_up_after: NonZeroU32::new(give_up_after),
         ..policy().restart
     });
     let shared = prop_oneof![Just(SharedFailure::Hold), Just(SharedFailure::Ignore)];
-    (rules, phase, mode, pool, restart, shared).prop_map(
-        |((startup, liveness, readiness), phase, mode, pool, restart, shared_failure)| Policy {
+    let open_at = prop_oneof![(1u32..=100).prop_map(Amount::Percent), (2u32..4).prop_map(Amount::Count)];
+    let breaker = (open_at, 2u32..4, 1u64..100, prop::option::of(1u64..100)).prop_map(
+        |(open_at, min_judged, cooldown, trial)| BreakerSettings {
+            open_at,
+            min_judged,
+            cooldown: TICK * cooldown,
+            trial: trial.map(|trial| TICK * trial),
+        },
+    );
+    let fleet = (prop::option::weighted(0.7, breaker), shared)
+        .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
+    (rules, phase, mode, pool, restart, fleet).prop_map(
+        |((startup, liveness, readiness), phase, mode, pool, restart, fleet)| Policy {
             rules: PerRule { startup, liveness, readiness },
-            fleet: FleetSettings { shared_failure },
+            fleet,
             phase,
             mode,
             pool,

@@ -65,7 +65,8 @@ impl ModelTable<Content> for Table {
 fn content(scenario: &Scenario, contents: &[Content], shared: SharedFailureSpec) -> Result<Report, LessonError> {
     let (mut rows, mut pictures, mut preamble) = (Vec::new(), Vec::new(), String::new());
     for content in contents {
-        let spec = ProbePolicySpec { fleet: FleetSpec { shared_failure: shared }, ..content.policy()?.spec };
+        let spec = content.policy()?.spec;
+        let spec = ProbePolicySpec { fleet: FleetSpec { shared_failure: shared, ..spec.fleet }, ..spec };
         let policy = parsed(&spec)?;
         preamble += &sentence(*content, &policy, scenario.turn());
         let mut recording = Recording::of(scenario);

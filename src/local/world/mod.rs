@@ -287,6 +287,7 @@ impl World {
                 let condition = self.condition(transition.replica.index as usize, at.time);
                 observer.decided(at, &transition, condition);
             }
+            Effect::RecordFleet(transition) => observer.fleet_decided(self.moment(transition.at), &transition),
             Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }

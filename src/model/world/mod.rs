@@ -208,6 +208,7 @@ impl<'a, O: Observer> World<'a, O> {
                 let condition = self.members[transition.replica.index as usize].condition;
                 self.observer.decided(now, &transition, condition);
             }
+            Effect::RecordFleet(transition) => self.observer.fleet_decided(now, &transition),
             Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }

@@ -3,7 +3,7 @@
 use indicatif::ProgressBar;
 
 use super::screen::Screen;
-use crate::engine::{Transition, TransitionKind};
+use crate::engine::{FleetTransition, Transition, TransitionKind};
 use crate::model::{Member, Moment, Observer, Standing, Turn};
 use crate::scenario::{Condition, Scenario};
 
@@ -56,6 +56,11 @@ impl Observer for View {
         }
         let (turn, kind, reason) = (self.turn(at), transition.kind.name(), transition.reason);
         self.screen.say(&format!("{turn:6.1}  r{replica:<3} {kind}: {reason}"));
+    }
+
+    fn fleet_decided(&mut self, at: Moment, transition: &FleetTransition) {
+        let (turn, kind, reason) = (self.turn(at), transition.kind.name(), transition.reason);
+        self.screen.say(&format!("{turn:6.1}  fleet {kind}: {reason}"));
     }
 
     fn passed(&mut self, at: Moment, turn: &Turn<'_>) {

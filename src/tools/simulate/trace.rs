@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use serde::Serialize;
 
-use crate::engine::{Evidence, RuleKind, Time, Transition};
+use crate::engine::{Evidence, FleetTransition, RuleKind, Time, Transition};
 use crate::model::{Attempt, Moment, Observer, Standing, Turn};
 use crate::scenario::{Condition, Opening, RequestKind};
 
@@ -57,6 +57,8 @@ enum Event {
     },
     /// A verdict, or a decision.
     Decision { replica: usize, decision: &'static str, reason: &'static str, sentence: String, truth: String },
+    /// A decision about the fleet as a whole.
+    FleetDecision { decision: &'static str, reason: &'static str, sentence: String },
     /// A turn is over.
     Turn { in_pool: usize, requests: u64, failed: u64, lost_silently: u64 },
 }
@@ -140,6 +142,15 @@ impl<W: Write> Observer for Trace<W> {
         self.tell(at, event);
     }
 
+    fn fleet_decided(&mut self, at: Moment, transition: &FleetTransition) {
+        let event = Event::FleetDecision {
+            decision: transition.kind.name(),
+            reason: transition.reason.name(),
+            sentence: transition.reason.to_string(),
+        };
+        self.tell(at, event);
+    }
+
     fn passed(&mut self, at: Moment, turn: &Turn<'_>) {
         let kinds = RequestKind::ALL.map(|kind| turn.traffic.kinds[kind]);
         let event = Event::Turn {
@@ -164,6 +175,7 @@ impl fmt::Display for Line {
             Event::Decision { replica, decision, sentence, truth, .. } => {
                 write!(f, "replica {replica}: {decision}: {sentence} (it is {truth})")
             }
+            Event::FleetDecision { decision, sentence, .. } => write!(f, "fleet: {decision}: {sentence}"),
             Event::Turn { in_pool, requests, failed, lost_silently } => {
                 write!(f, "{in_pool} in the pool; of {requests} requests {failed} fail")?;
                 if *lost_silently > 0 { write!(f, " and {lost_silently} are lost silently") } else { Ok(()) }

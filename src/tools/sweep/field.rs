@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::api::{Duration, InvalidDuration, ProbePolicySpec, RestartSpec, RuleSpec};
+use crate::api::{Duration, FleetSpec, InvalidDuration, ProbePolicySpec, RestartSpec, RuleSpec};
 
 /// A field, where it stands in a spec.
 pub enum Field<'a> {
@@ -19,10 +19,11 @@ pub enum Field<'a> {
 pub enum NoField {
     /// No policy has it, or it holds something else.
     #[error(
-        "holds no number and no duration of a policy; those that do are {} of startup, liveness and readiness, and {} of \
-         restart",
+        "holds no number and no duration of a policy; those that do are {} of startup, liveness and readiness, {} of \
+         restart, and {} of fleet",
         RULE.join(", "),
-        RESTART.join(", ")
+        RESTART.join(", "),
+        FLEET.join(", ")
     )]
     Unknown,
     /// This policy lacks what it belongs to.
@@ -55,8 +56,19 @@ const RULE: [&str; 9] = [
 ];
 
 /// What can be varied of restarts.
-const RESTART: [&str; 7] =
-    ["maxConcurrent", "backoff.initial", "backoff.max", "backoff.resetAfter", "gracePeriod", "deadline", "loopAfter"];
+const RESTART: [&str; 8] = [
+    "maxConcurrent",
+    "backoff.initial",
+    "backoff.max",
+    "backoff.resetAfter",
+    "gracePeriod",
+    "deadline",
+    "loopAfter",
+    "giveUpAfter",
+];
+
+/// What can be varied of the fleet.
+const FLEET: [&str; 4] = ["breaker.openAt", "breaker.minJudged", "breaker.cooldown", "breaker.trial"];
 
 impl<'a> Field<'a> {
     /// The field at a path from the spec, such as `liveness.period`.
@@ -67,6 +79,7 @@ impl<'a> Field<'a> {
             "liveness" => &mut spec.liveness,
             "readiness" => &mut spec.readiness,
             "restart" => return Self::of_restart(&mut spec.restart, name),
+            "fleet" => return Self::of_fleet(&mut spec.fleet, name),
             _ => return Err(NoField::Unknown),
         };
         if !RULE.contains(&name) {
@@ -100,6 +113,17 @@ impl<'a> Field<'a> {
             "gracePeriod" => Self::Duration(&mut restart.grace_period),
             "deadline" => Self::Duration(&mut restart.deadline),
             "loopAfter" => Self::Number(&mut restart.loop_after),
+            "giveUpAfter" => Self::Number(&mut restart.give_up_after),
+            _ => return Err(NoField::Unknown),
+        })
+    }
+
+    fn of_fleet(fleet: &'a mut FleetSpec, name: &str) -> Result<Self, NoField> {
+        Ok(match name {
+            "breaker.openAt" => Self::NumberOrText(&mut fleet.breaker.open_at),
+            "breaker.minJudged" => Self::Number(&mut fleet.breaker.min_judged),
+            "breaker.cooldown" => Self::Duration(&mut fleet.breaker.cooldown),
+            "breaker.trial" => Self::Duration(&mut fleet.breaker.trial),
             _ => return Err(NoField::Unknown),
         })
     }
@@ -134,7 +158,9 @@ mod tests {
         collect(&schema.properties.unwrap()["spec"], "", &mut defined);
         let rules = ["startup", "liveness", "readiness"];
         let of_rules = rules.iter().flat_map(|rule| RULE.map(|name| format!("{rule}.{name}")));
-        let varied: BTreeSet<_> = of_rules.chain(RESTART.map(|name| format!("restart.{name}"))).collect();
+        let of_restart = RESTART.map(|name| format!("restart.{name}"));
+        let of_fleet = FLEET.map(|name| format!("fleet.{name}"));
+        let varied: BTreeSet<_> = of_rules.chain(of_restart).chain(of_fleet).collect();
         assert_eq!(defined, varied);
         for path in varied {
             let found = Field::of(&mut everything(), &path).map(|_| ());

@@ -22,12 +22,12 @@ pub const RULES: &str = "
 startup:   {httpGet: {port: http, path: /started}, period: 1s, timeout: 1s, failureThreshold: 60}
 liveness:  {httpGet: {port: http, path: /live},    period: 1s, timeout: 1s, failureThreshold: 3}
 readiness: {httpGet: {port: http, path: /ready},   period: 1s, failureThreshold: 1}
-fleet: {sharedFailure: Ignore}
+fleet: {breaker: {openAt: Never}, sharedFailure: Ignore}
 ";
 
 /// Restarts that nothing holds back.
 pub const UNGUARDED: &str = "
-restart: {maxConcurrent: 100%, backoff: {initial: 0s}, gracePeriod: 1s}
+restart: {maxConcurrent: 100%, backoff: {initial: 0s}, giveUpAfter: 0, gracePeriod: 1s}
 ";
 
 /// A namespace that goes with everything in it when the test ends, however it ends.
