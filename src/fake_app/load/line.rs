@@ -111,7 +111,7 @@ pub struct Summary {
     pub start: Timestamp,
     /// Requests sent.
     pub requests: u64,
-    /// Requests that would have been due after the load was told to end.
+    /// Requests that were not sent, since the load was told to end.
     pub unsent: u64,
     /// The most that a request was sent after it was due, in milliseconds.
     pub latest_ms: f64,

@@ -27,7 +27,7 @@ pub(super) struct Tally {
 pub(super) struct End {
     /// When the first turn began.
     pub start: Timestamp,
-    /// Requests that would have been due after it was told to end.
+    /// Requests that were not sent, since it was told to end.
     pub unsent: u64,
     /// The most that a request was sent after it was due.
     pub late: Duration,
