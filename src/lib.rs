@@ -17,7 +17,7 @@
 //!   |
 //! cluster/        the world of real pods: index, gate, restart, lease, status, events
 //! model/          the world of simulated replicas and traffic
-//! probe/          the attempts themselves: http, tcp
+//! probe/          the attempts themselves: http, tcp, grpc, exec
 //! fake_app/       the scripted app and the load on it
 //!   |
 //! scenario/       what happens to a fleet: startup times, reopenings, faults; the true state of a replica

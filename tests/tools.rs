@@ -193,7 +193,10 @@ fn files_that_make_no_sense_are_refused_with_their_place() {
         assert!(refused.contains(sentence), "{policy} {scenario}: {refused}");
     }
     let refused = stderr(&["simulate", POLICY, SCENARIO, "--compare", endpoint.to_str().unwrap()], 2);
-    assert!(refused.contains("bad-endpoint.yaml:9:43: spec.liveness.httpGet.path: the scenario has no"), "{refused}");
+    assert!(
+        refused.contains("bad-endpoint.yaml:9:43: spec.liveness.httpGet.path: the scripted app has no"),
+        "{refused}"
+    );
 }
 
 #[test]

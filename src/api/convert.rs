@@ -301,6 +301,8 @@ mod tests {
             r#""httpGet": {"port": 80, "httpHeaders": [{"name": "a", "value": "b of app"}]}"#,
             r#""httpGet": {"port": 80, "expectedStatuses": ["204"]}"#,
             r#""httpGet": {"port": 80, "redirects": "SameHost"}"#,
+            r#""httpGet": {"port": 80, "health": {"components": ["a"]}}"#,
+            r#""httpGet": {"port": 80, "health": {"scopes": ["Path"]}}"#,
             r#""grpc": {"port": 80}"#,
             r#""grpc": {"port": 80, "service": "shop"}"#,
             r#""grpc": {"port": 80, "accept": ["NotServing"]}"#,

@@ -30,8 +30,8 @@ pub use convert::{Ask, ParsedPolicy, SpecError};
 pub use crd::{crd, crd_yaml};
 pub use duration::{Duration, InvalidDuration};
 pub use handler::{
-    Exec, ExecSpec, Grpc, GrpcSpec, Handler, HttpGet, HttpGetSpec, HttpHeaderSpec, Redirects, Scheme, ServingState,
-    TcpSocket, TcpSocketSpec, Tls, TlsSpec,
+    ComponentScope, Exec, ExecSpec, Grpc, GrpcSpec, Handler, HealthBody, HttpGet, HttpGetSpec, HttpHeaderSpec,
+    Redirects, Scheme, ServingState, TcpSocket, TcpSocketSpec, Tls, TlsSpec,
 };
 pub use manifest::{policy_from_str, read_policy};
 pub use names::{ALIGNED_TO, CONTROLLER, GATE, VERDICT, aligned_to};

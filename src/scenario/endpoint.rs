@@ -67,6 +67,9 @@ impl Endpoint {
             Handler::Http(get) if !get.expects(200) || get.expects(503) => {
                 refuse("httpGet.expectedStatuses", "the scripted app says yes with 200 and no with 503".to_owned())
             }
+            Handler::Http(get) if get.health().is_some() => {
+                refuse("httpGet.health", "the scripted app has no health body".to_owned())
+            }
             Handler::Http(get) => Self::at(get.path()).map_or_else(
                 || {
                     let paths: Vec<_> = Self::WITH_PATH.into_iter().filter_map(Self::path).collect();

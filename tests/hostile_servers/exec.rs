@@ -153,5 +153,5 @@ async fn say(mut connection: WebSocketStream<TcpStream>, words: Vec<Word>) {
 }
 
 fn on(channel: u8, bytes: &[u8]) -> Message {
-    Message::binary([&[channel], bytes].concat())
+    Message::binary([&[channel][..], bytes].concat())
 }

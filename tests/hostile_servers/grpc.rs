@@ -3,9 +3,9 @@
 use std::future::pending;
 use std::io::Cursor;
 
+use ::http::{HeaderMap, Response};
 use h2::SendStream;
 use h2::server::SendResponse;
-use http::{HeaderMap, Response};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
@@ -122,9 +122,13 @@ async fn serve_health(tls: Option<TlsAcceptor>, acts: Vec<Act>) -> io::Result<So
         let (stream, _) = listener.accept().await.unwrap();
         match tls {
             None => answer(stream, acts).await,
-            Some(acceptor) => match acceptor.accept(stream).await {
+            Some(acceptor) => match acceptor.accept(stream).into_fallible().await {
                 Ok(stream) => answer(stream, acts).await,
-                Err(_) => Ok(()),
+                Err((_, mut stream)) => {
+                    // Holds what is left of the connection, since an end might come as a reset.
+                    let _ = stream.read_to_end(&mut Vec::new()).await;
+                    Ok(())
+                }
             },
         }
     });

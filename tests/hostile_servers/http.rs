@@ -122,12 +122,15 @@ async fn every_misbehaviour_gets_its_class_within_the_deadline() {
     assert_none(running).await;
 }
 
+const FAILING: &str = r#"{"checks": {"disk": [{"status": "fail", "scope": "path"}]}}"#;
+
 /// What the rule says beside where, and what a server answers.
 #[tokio::test]
 async fn the_rule_says_what_passes() {
     let head = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n";
     let status = |status: u16| format!("HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n");
     let unchanged = "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n";
+    let health = json!({"health": {"scopes": ["Path"]}, "expectedStatuses": ["200", "503"]});
     let mut running = JoinSet::new();
     for (name, settings, answer, expected) in [
         ("nothing of the body", json!({"maxBody": 0}), head.to_owned(), Passed),
@@ -135,6 +138,18 @@ async fn the_rule_says_what_passes() {
         ("more of the body than is there", json!({"maxBody": 3}), format!("{head}ok"), BadBody),
         ("an expected status", json!({"expectedStatuses": ["204", "400-499"]}), status(401), Passed),
         ("one that is not", json!({"expectedStatuses": ["204", "400-499"]}), status(200), bad_status(200)),
+        (
+            "what the body says",
+            health,
+            format!("HTTP/1.1 503 No\r\nContent-Length: {}\r\n\r\n{FAILING}", FAILING.len()),
+            NotServing,
+        ),
+        (
+            "a body that is cut off",
+            json!({"health": {"scopes": ["Path"]}, "maxBody": 1}),
+            format!("{head}{{}}"),
+            BadBody,
+        ),
         ("an expected status without a body", json!({"expectedStatuses": ["304"]}), unchanged.to_owned(), Passed),
         ("an expected redirect", json!({"expectedStatuses": ["302"], "redirects": "SameHost"}), status(302), Passed),
     ] {

@@ -20,7 +20,7 @@ use probe_policy::engine::{Phase, Span};
 use probe_policy::probe::{self, Loopback, STARVED_AFTER, Target};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 const TIMEOUT: Span = Span::from_secs(1);

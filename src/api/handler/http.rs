@@ -8,6 +8,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::health::HealthBody;
 use super::tls::{Application, Tls, TlsSpec};
 use crate::api::checks::Check;
 use crate::api::convert::SpecError;
@@ -60,6 +61,11 @@ pub struct HttpGetSpec {
     #[serde(default = "default::max_body")]
     #[x_kube(validation = MAX_BODY.rule())]
     pub max_body: i32,
+
+    /// What is read of a health body (application/health+json), which maxBody has to hold: an expected status passes if
+    /// the components that the rule names are there and well. Optional; without it what a body says does not matter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthBody>,
 }
 
 /// What HTTP goes over.
@@ -110,6 +116,7 @@ pub struct HttpGet {
     expected: Vec<RangeInclusive<u16>>,
     redirects: Redirects,
     max_body: usize,
+    health: Option<HealthBody>,
 }
 
 impl HttpGet {
@@ -127,6 +134,10 @@ impl HttpGet {
             HEADER_VALUE.parse(format_args!("{at}.httpHeaders[{index}].value"), &header.value)?;
         }
         HEADERS.parse(format_args!("{at}.httpHeaders"), &spec.http_headers)?;
+        let health = match &spec.health {
+            Some(health) => Some(HealthBody::parse(&format!("{at}.health"), health)?),
+            None => None,
+        };
         Ok(Self {
             port: checks::PORT.parse(format_args!("{at}.port"), &spec.port)?,
             path: PATH.parse(format_args!("{at}.path"), &spec.path)?,
@@ -135,6 +146,7 @@ impl HttpGet {
             expected: STATUSES.parse(format_args!("{at}.expectedStatuses"), &spec.expected_statuses)?,
             redirects: spec.redirects,
             max_body: MAX_BODY.parse(format_args!("{at}.maxBody"), &spec.max_body)?,
+            health,
         })
     }
 
@@ -177,6 +189,11 @@ impl HttpGet {
     pub const fn max_body(&self) -> usize {
         self.max_body
     }
+
+    /// What is read of a health body.
+    pub const fn health(&self) -> Option<&HealthBody> {
+        self.health.as_ref()
+    }
 }
 
 /// Settings at their default are left out, so that a new one does not change the questions that were asked before.
@@ -197,6 +214,9 @@ impl fmt::Display for HttpGet {
         }
         if self.max_body != default::MAX_BODY as usize {
             write!(f, " maxBody={}", self.max_body)?;
+        }
+        if let Some(HealthBody { components, scopes }) = &self.health {
+            write!(f, " health={components:?}{scopes:?}")?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 
 mod exec;
 mod grpc;
+mod health;
 mod http;
 mod tcp;
 mod tls;
@@ -15,6 +16,7 @@ use super::{Port, RuleSpec};
 
 pub use exec::{Exec, ExecSpec};
 pub use grpc::{Grpc, GrpcSpec, ServingState};
+pub use health::{ComponentScope, HealthBody};
 pub use http::{HttpGet, HttpGetSpec, HttpHeaderSpec, Redirects, Scheme};
 pub use tcp::{TcpSocket, TcpSocketSpec};
 pub use tls::{Tls, TlsSpec};

@@ -98,7 +98,7 @@ mod tests {
             (b"\0\0\0\0\x00", Some(Unknown)),
             // Fields that we do not know are passed over, of two that we know the last one counts.
             (b"\0\0\0\0\x08\x08\x02\x12\x02ab\x08\x01", Some(Serving)),
-            (b"\0\0\0\0\x0b\x08\x01\x19abcdefgh", None),
+            (b"\0\0\0\0\x0a\x08\x01\x19abcdefg", None),
             (b"\0\0\0\0\x0b\x08\x01\x11abcdefgh", Some(Serving)),
             (b"\0\0\0\0\x07\x08\x01\x15abcd", Some(Serving)),
             (b"", None),

@@ -56,8 +56,10 @@ async fn check(
         }
     };
     answered.await.or_else(|error| match error.into_io() {
-        // So it calls an end of the connection while it waits, which is no refusal.
-        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(io::ErrorKind::UnexpectedEof.into()),
+        // So it calls an end of the connection while it waits, within a frame or not; that is no refusal.
+        Some(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Other) => {
+            Err(io::ErrorKind::UnexpectedEof.into())
+        }
         Some(error) => Err(error),
         // What the other side sends is no HTTP/2, or it takes the call back.
         None => Err(io::ErrorKind::InvalidData.into()),

@@ -1,4 +1,4 @@
-//! The body of an HTTP/1 answer: whether it is sound and where it ends. What it says is not kept.
+//! The body of an HTTP/1 answer: whether it is sound, where it ends and, if somebody asks, what it says.
 
 /// A body of which some bytes may already have been taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,6 +9,32 @@ pub(super) enum Body {
     Chunked(Chunks),
     /// Ends when the connection does.
     UntilClose,
+}
+
+/// What a body says.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Nobody asks.
+    Ignored,
+    /// The bytes so far, without chunk framing.
+    Kept(Vec<u8>),
+}
+
+impl Content {
+    /// The bytes that were kept.
+    pub(super) fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Ignored => &[],
+            Self::Kept(bytes) => bytes,
+        }
+    }
+
+    fn add(&mut self, more: &[u8]) {
+        match self {
+            Self::Ignored => {}
+            Self::Kept(bytes) => bytes.extend_from_slice(more),
+        }
+    }
 }
 
 /// Whether a body has ended.
@@ -34,14 +60,19 @@ impl Body {
     }
 
     /// Takes the next bytes; those behind the body's end are ignored.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Extent, Malformed> {
+    pub(super) fn take(&mut self, bytes: &[u8], content: &mut Content) -> Result<Extent, Malformed> {
         match self {
             Self::Sized { missing } => {
-                *missing = missing.saturating_sub(bytes.len() as u64);
+                let here = (*missing).min(bytes.len() as u64);
+                content.add(&bytes[..here as usize]);
+                *missing -= here;
                 Ok(if *missing == 0 { Extent::Complete } else { Extent::Open })
             }
-            Self::Chunked(chunks) => chunks.take(bytes),
-            Self::UntilClose => Ok(Extent::Open),
+            Self::Chunked(chunks) => chunks.take(bytes, content),
+            Self::UntilClose => {
+                content.add(bytes);
+                Ok(Extent::Open)
+            }
         }
     }
 
@@ -82,12 +113,13 @@ pub(super) enum Chunks {
 impl Chunks {
     const FIRST: Self = Self::Size { size: 0, digits: 0 };
 
-    fn take(&mut self, mut bytes: &[u8]) -> Result<Extent, Malformed> {
+    fn take(&mut self, mut bytes: &[u8], content: &mut Content) -> Result<Extent, Malformed> {
         while *self != Self::Ended
             && let Some((&byte, rest)) = bytes.split_first()
         {
             (*self, bytes) = if let Self::Data { missing } = *self {
                 let here = missing.min(bytes.len() as u64);
+                content.add(&bytes[..here as usize]);
                 let next = if here == missing { Self::DataReturn } else { Self::Data { missing: missing - here } };
                 (next, &bytes[here as usize..])
             } else {
@@ -138,8 +170,12 @@ mod tests {
         for body in SOUND {
             for cut in 0..body.len() {
                 let mut chunked = Body::chunked();
-                assert_eq!(chunked.take(&body[..cut]), Ok(Extent::Open), "{body:?} up to {cut}");
-                assert_eq!(chunked.take(&body[cut..]), Ok(Extent::Complete), "{body:?} from {cut}");
+                assert_eq!(chunked.take(&body[..cut], &mut Content::Ignored), Ok(Extent::Open), "{body:?} up to {cut}");
+                assert_eq!(
+                    chunked.take(&body[cut..], &mut Content::Ignored),
+                    Ok(Extent::Complete),
+                    "{body:?} from {cut}"
+                );
             }
         }
     }
@@ -159,7 +195,7 @@ mod tests {
             b"0\r\n\rx",
             b"00000000000000001\r\n",
         ] {
-            assert_eq!(Body::chunked().take(body), Err(Malformed), "{body:?}");
+            assert_eq!(Body::chunked().take(body, &mut Content::Ignored), Err(Malformed), "{body:?}");
         }
     }
 
@@ -172,9 +208,17 @@ mod tests {
 
     #[test]
     fn a_sized_body_ends_after_its_bytes_and_ignores_what_follows() {
-        let mut body = Body::sized(5);
-        assert_eq!(body.take(b"hell"), Ok(Extent::Open));
-        assert_eq!(body.take(b"o and more"), Ok(Extent::Complete));
-        assert_eq!(Body::sized(0).take(b""), Ok(Extent::Complete));
+        let (mut body, mut content) = (Body::sized(5), Content::Kept(Vec::new()));
+        assert_eq!(body.take(b"hell", &mut content), Ok(Extent::Open));
+        assert_eq!(body.take(b"o and more", &mut content), Ok(Extent::Complete));
+        assert_eq!(content.bytes(), b"hello");
+        assert_eq!(Body::sized(0).take(b"", &mut content), Ok(Extent::Complete));
+    }
+
+    #[test]
+    fn the_content_of_chunks_is_kept_without_their_framing() {
+        let mut content = Content::Kept(Vec::new());
+        let taken = Body::chunked().take(b"2\r\nhe\r\n3;a\r\nllo\r\n0\r\nX: y\r\n\r\n", &mut content);
+        assert_eq!((taken, content.bytes()), (Ok(Extent::Complete), &b"hello"[..]));
     }
 }

@@ -68,7 +68,7 @@ fn ask(get: &HttpGet, bytes: &[u8], cuts: &[prop::sample::Index]) -> (Option<Out
     }
 }
 
-/// Answers that are sound up to their end, each with whether only their end tells that they are whole.
+/// Answers that are sound, and whole with their last byte only.
 fn sound() -> impl Strategy<Value = Vec<u8>> {
     let interim = prop_oneof![
         3 => Just(""),
@@ -96,21 +96,21 @@ fn sound() -> impl Strategy<Value = Vec<u8>> {
 /// Answers, some of them sound, with bytes put in, taken out and changed.
 fn spoilt() -> impl Strategy<Value = Vec<u8>> {
     let redirect = prop_oneof![
-        Just("HTTP/1.1 302 Found\r\nLocation: /a#b\r\n\r\n".into()),
-        Just("HTTP/1.1 307 Go\r\nLocation: http://10.0.0.1:80/a?b\r\n\r\n".into()),
+        Just(b"HTTP/1.1 302 Found\r\nLocation: /a#b\r\n\r\n".to_vec()),
+        Just(b"HTTP/1.1 307 Go\r\nLocation: http://10.0.0.1:80/a?b\r\n\r\n".to_vec()),
     ];
     let edit = (any::<prop::sample::Index>(), any::<u8>(), 0..3_u8);
     let bytes = prop_oneof![4 => sound(), 1 => redirect, 1 => vec(any::<u8>(), 0..300)];
     (bytes, vec(edit, 0..4)).prop_map(|(mut bytes, edits)| {
-        for (at, byte, kind) in edits.into_iter().filter(|_| !bytes.is_empty()) {
+        for (at, byte, kind) in edits {
+            if bytes.is_empty() {
+                break;
+            }
             let at = at.index(bytes.len());
             match kind {
                 0 => bytes.insert(at, byte),
                 1 => bytes[at] = byte,
                 _ => bytes.truncate(at),
-            }
-            if bytes.is_empty() {
-                break;
             }
         }
         bytes

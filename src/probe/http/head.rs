@@ -87,7 +87,8 @@ mod tests {
     use super::*;
 
     fn framing(headers: &str) -> Result<Body, Malformed> {
-        let head = parse(format!("HTTP/1.1 200 OK\r\n{headers}\r\n").as_bytes());
+        let head = format!("HTTP/1.1 200 OK\r\n{headers}\r\n");
+        let head = parse(head.as_bytes());
         let Head::Final { status: 200, body, .. } = head else { panic!("{headers:?} is {head:?}") };
         body
     }

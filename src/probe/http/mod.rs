@@ -4,6 +4,7 @@ mod body;
 #[cfg(test)]
 mod fuzz;
 mod head;
+mod health;
 mod redirect;
 mod request;
 
@@ -13,7 +14,7 @@ use std::net::SocketAddr;
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-use self::body::{Body, Extent, Malformed};
+use self::body::{Body, Content, Extent, Malformed};
 use self::head::Head;
 use super::connect::connect;
 use super::{Kind, Stage, tls};
@@ -89,7 +90,16 @@ async fn exchange(
     };
     if get.expects(status) {
         *stage = Stage::Reading;
-        return Ok(Visit::Ended(read_body(&mut stream, buffer, body, get.max_body()).await?));
+        let class = match get.health() {
+            None => read_body(&mut stream, buffer, body, get.max_body(), &mut Content::Ignored).await?,
+            Some(health) => {
+                let mut content = Content::Kept(Vec::new());
+                let class = read_body(&mut stream, buffer, body, get.max_body(), &mut content).await?;
+                // One that was cut off is no JSON.
+                if class == OutcomeClass::Passed { health::class(content.bytes(), health) } else { class }
+            }
+        };
+        return Ok(Visit::Ended(class));
     }
     let to = match (get.redirects(), location) {
         (Redirects::SameHost, Some(location)) => redirect::path_at_same_host(&location, get, address),
@@ -143,6 +153,7 @@ async fn read_body(
     mut buffer: Vec<u8>,
     body: Result<Body, Malformed>,
     max: usize,
+    content: &mut Content,
 ) -> io::Result<OutcomeClass> {
     let Ok(mut body) = body else { return Ok(OutcomeClass::BadBody) };
     let mut left = max;
@@ -150,7 +161,7 @@ async fn read_body(
         // Never a byte more, so that it does not matter how the network cuts the answer.
         let here = buffer.len().min(left);
         left -= here;
-        match body.take(&buffer[..here]) {
+        match body.take(&buffer[..here], content) {
             Err(Malformed) => return Ok(OutcomeClass::BadBody),
             Ok(Extent::Complete) => return Ok(OutcomeClass::Passed),
             Ok(Extent::Open) if left == 0 => return Ok(OutcomeClass::Passed),

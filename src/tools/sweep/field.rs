@@ -43,7 +43,7 @@ pub enum NotAValue {
 }
 
 /// What can be varied of a rule.
-const RULE: [&str; 9] = [
+const RULE: [&str; 11] = [
     "period",
     "startupPeriod",
     "fastPeriod",
@@ -52,7 +52,9 @@ const RULE: [&str; 9] = [
     "failureThreshold",
     "successThreshold",
     "httpGet.port",
+    "httpGet.maxBody",
     "tcpSocket.port",
+    "grpc.port",
 ];
 
 /// What can be varied of restarts.
@@ -86,7 +88,10 @@ impl<'a> Field<'a> {
             return Err(NoField::Unknown);
         }
         let rule = rule.as_mut().ok_or_else(|| NoField::Absent(part.to_owned()))?;
-        Self::of_rule(rule, name).ok_or_else(|| NoField::Absent(path.trim_end_matches(".port").to_owned()))
+        Self::of_rule(rule, name).ok_or_else(|| {
+            let handler = path.rsplit_once('.').map_or(path, |(handler, _)| handler);
+            NoField::Absent(handler.to_owned())
+        })
     }
 
     fn of_rule(rule: &'a mut RuleSpec, name: &str) -> Option<Self> {
@@ -99,7 +104,9 @@ impl<'a> Field<'a> {
             "failureThreshold" => Self::Number(&mut rule.failure_threshold),
             "successThreshold" => Self::Number(&mut rule.success_threshold),
             "httpGet.port" => Self::NumberOrText(&mut rule.http_get.as_mut()?.port),
+            "httpGet.maxBody" => Self::Number(&mut rule.http_get.as_mut()?.max_body),
             "tcpSocket.port" => Self::NumberOrText(&mut rule.tcp_socket.as_mut()?.port),
+            "grpc.port" => Self::NumberOrText(&mut rule.grpc.as_mut()?.port),
             _ => return None,
         })
     }
@@ -164,8 +171,8 @@ mod tests {
         assert_eq!(defined, varied);
         for path in varied {
             let found = Field::of(&mut everything(), &path).map(|_| ());
-            let tcp = path.ends_with("tcpSocket.port");
-            let expected = if tcp { Err(NoField::Absent(path.replace(".port", ""))) } else { Ok(()) };
+            let absent = ["tcpSocket", "grpc"].iter().any(|handler| path.contains(handler));
+            let expected = if absent { Err(NoField::Absent(path.replace(".port", ""))) } else { Ok(()) };
             assert_eq!(found, expected, "{path}");
         }
     }
