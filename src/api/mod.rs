@@ -33,7 +33,7 @@ pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};
 pub use spec::{
     BackoffSpec, BreakerSpec, FleetSpec, HttpGet, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy,
-    ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, TcpSocket, Through,
+    ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, TcpSocket, Through, WhenBelowSpec,
 };
 pub use status::{
     IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,
