@@ -259,6 +259,7 @@ fn policy(case: &Case) -> ParsedPolicy {
             "failureThreshold": case.failure_threshold,
             "successThreshold": case.success_threshold,
         },
+        "pool": {"minReady": 0},
         "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
     }))
     .unwrap();

@@ -342,6 +342,7 @@ fn policy(case: &Case) -> ParsedPolicy {
         "selector": {"matchLabels": {"app": "fake"}},
         "mode": "Enforce",
         "restart": {"backoff": {"initial": "0s"}, "giveUpAfter": 0, "maxConcurrent": "100%"},
+        "pool": {"minReady": 0},
         "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
     });
     for (name, rule) in [("startup", &case.startup_rule), ("liveness", &case.liveness), ("readiness", &case.readiness)]

@@ -23,6 +23,13 @@ fn a_replica_that_restarts_keep_from_starting_serves_once_they_are_given_up() {
     assert_eq!((one_decimal(without.truly_serving()), one_decimal(with.truly_serving())), (7.0, 7.7));
 }
 
+#[test]
+fn the_floor_keeps_a_pool_that_readiness_would_empty() {
+    let [without, with] = both("floor");
+    assert_eq!((without.ejections.len(), with.ejections.len()), (8, 0));
+    assert_eq!((without.total_errors(), with.total_errors()), (1500, 0));
+}
+
 /// What comes of a rule's scenario without the rule, and with it.
 fn both(rule: &str) -> [Run; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet").join(rule);

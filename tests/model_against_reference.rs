@@ -205,6 +205,7 @@ fn policy(case: &Case) -> ParsedPolicy {
     let mut spec = json!({
         "selector": {"matchLabels": {"app": "fake"}},
         "mode": "Enforce",
+        "pool": {"minReady": 0},
         "fleet": {"breaker": {"openAt": "Never"}, "sharedFailure": "Ignore"},
         "restart": {"backoff": {"initial": "0s"}, "giveUpAfter": 0, "maxConcurrent": "100%"},
     });

@@ -121,8 +121,13 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
             "trial": format!("{trial}s"),
         })
     });
+    let min_ready = prop::sample::select(vec![json!(0), json!("50%"), json!("100%"), json!(2)]);
+    let when_below = prop::sample::select(vec!["Hold", "Open", "Close"]);
+    let pool = (min_ready, when_below, 1u32..20).prop_map(|(min_ready, when_below, cooldown)| {
+        json!({"minReady": min_ready, "whenBelow": when_below, "cooldown": format!("{cooldown}s")})
+    });
     let fleet = (breaker, shared).prop_map(|(breaker, shared)| json!({"breaker": breaker, "sharedFailure": shared}));
-    (rules, restart, modes, fleet).prop_map(|((startup, liveness, readiness), restart, mode, fleet)| {
+    (rules, restart, modes, pool, fleet).prop_map(|((startup, liveness, readiness), restart, mode, pool, fleet)| {
         let (backoff, at_once, deadline, reset, give_up_after) = restart;
         let mut spec = json!({
             "selector": {"matchLabels": {"app": "fake"}},
@@ -133,6 +138,7 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
                 "deadline": format!("{deadline}s"),
                 "giveUpAfter": give_up_after,
             },
+            "pool": pool,
             "fleet": fleet,
         });
         for (name, rule) in [("startup", startup), ("liveness", liveness), ("readiness", readiness)] {

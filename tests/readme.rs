@@ -82,6 +82,7 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::PROBER_ERRORS,
             conditions::EJECTION_NOT_EFFECTIVE,
             conditions::RESTART_HELD,
+            conditions::BELOW_FLOOR,
             conditions::BREAKER_OPEN,
             conditions::GAVE_UP,
             conditions::SHARED_FAILURE,

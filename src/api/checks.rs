@@ -192,6 +192,14 @@ pub const AMOUNT: Check<IntOrString, Amount> = Check {
     parse: |amount| from_least(amount, 1),
 };
 
+/// How many replicas, or none.
+pub const AMOUNT_OR_NONE: Check<IntOrString, Option<Amount>> = Check {
+    cel: "type(self) == int ? self >= 0 && self <= 10000 : self.matches('^([1-9][0-9]?|100)%$')",
+    member: "",
+    sentence: "must be a number from 0 to 10000, or a percentage from 1% to 100% in quotes if need be",
+    parse: |amount| from_least(amount, 0).map(|amount| Some(amount).filter(|amount| *amount != Amount::Count(0))),
+};
+
 /// How many suspects open the breaker.
 pub const OPEN_AT: Check<IntOrString, Option<Amount>> = Check {
     cel: "type(self) == int ? self >= 2 && self <= 10000 : self == 'Never' || self.matches('^([1-9][0-9]?|100)%$')",

@@ -21,6 +21,8 @@ pub const EJECTION_NOT_EFFECTIVE: &str = "EjectionNotEffective";
 pub const RESTART_HELD: &str = "RestartHeld";
 /// True while seats are not restarted any more, since it has not helped.
 pub const GAVE_UP: &str = "GaveUp";
+/// True while fewer replicas are ready than the pool must have.
+pub const BELOW_FLOOR: &str = "BelowFloor";
 /// True while restarts wait because many replicas are suspect at once.
 pub const BREAKER_OPEN: &str = "BreakerOpen";
 /// True while replicas are kept in the pool because most of the fleet shares their readiness failure.

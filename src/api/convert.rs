@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::spec::{
-    BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, ProbePolicySpec, RestartSpec, RuleSpec,
-    SharedFailureSpec, Through,
+    BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec,
+    SharedFailureSpec, Through, WhenBelowSpec,
 };
 use super::{Duration, Handler, Selector, checks};
 use crate::engine::{
-    Backoff, BreakerSettings, FleetSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
-    RestartSettings, Rule, RuleKind, SharedFailure, Span,
+    Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question,
+    RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
 };
 
 /// A policy that makes sense.
@@ -61,6 +61,7 @@ impl ProbePolicySpec {
             rules,
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),
+            floor: parse_floor(&self.pool)?,
             fleet: parse_fleet(&self.fleet)?,
             phase,
         };
@@ -154,6 +155,17 @@ fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
     })
 }
 
+fn parse_floor(spec: &PoolSpec) -> Result<Option<FloorSettings>, SpecError> {
+    let min_ready = checks::AMOUNT_OR_NONE.parse("spec.pool.minReady", &spec.min_ready)?;
+    let cooldown = checks::SECONDS.parse("spec.pool.cooldown", &spec.cooldown)?;
+    let when_below = match spec.when_below {
+        WhenBelowSpec::Hold => WhenBelow::Hold,
+        WhenBelowSpec::Open => WhenBelow::Open,
+        WhenBelowSpec::Close => WhenBelow::Close,
+    };
+    Ok(min_ready.map(|min_ready| FloorSettings { min_ready, when_below, cooldown }))
+}
+
 fn parse_fleet(spec: &FleetSpec) -> Result<FleetSettings, SpecError> {
     Ok(FleetSettings {
         breaker: parse_breaker(&spec.breaker)?,
@@ -242,6 +254,12 @@ mod tests {
         assert_eq!(parsed.policy.generation, 7);
         assert_eq!(parsed.policy.mode, Mode::Observe);
         assert_eq!(parsed.policy.pool, Pool::ReadinessGate);
+        let floor = FloorSettings {
+            min_ready: Amount::Percent(50),
+            when_below: WhenBelow::Hold,
+            cooldown: Span::from_secs(30),
+        };
+        assert_eq!(parsed.policy.floor, Some(floor));
         let minute = Span::from_secs(60);
         let breaker =
             BreakerSettings { open_at: Amount::Percent(50), min_judged: 2, cooldown: minute, trial: Some(minute) };

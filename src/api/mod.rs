@@ -40,7 +40,7 @@ pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};
 pub use spec::{
     BackoffSpec, BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy, ProbePolicySpec,
-    RestartSpec, RuleSpec, SharedFailureSpec, Through,
+    RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 pub use status::{
     IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,

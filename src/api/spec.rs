@@ -70,7 +70,7 @@ pub struct ProbePolicySpec {
     #[serde(default)]
     pub restart: RestartSpec,
 
-    /// How the pool is told which replicas are in it.
+    /// How the pool is told which replicas are in it, and how few may be.
     #[serde(default)]
     pub pool: PoolSpec,
 
@@ -258,14 +258,45 @@ pub struct BackoffSpec {
     pub reset_after: Duration,
 }
 
-/// How the pool is told which replicas are in it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+/// How the pool is told which replicas are in it, and how few may be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PoolSpec {
     /// By what means. ReadinessGate: the pod condition probepolicy.dev/ready, for pods that name it as a readiness gate.
     /// None: the policy only restarts. Default ReadinessGate.
     #[serde(default)]
     pub through: Through,
+
+    /// The floor, how few replicas may be ready by their own rules: a number from 0 to 10000, or a percentage from 1% to
+    /// 100% of the replicas that the owners want, rounded down. With fewer, while any that has started fails, whenBelow
+    /// is done. 0: there is no floor. Default 50%.
+    #[serde(default = "default::half")]
+    #[x_kube(validation = checks::AMOUNT_OR_NONE.rule())]
+    pub min_ready: IntOrString,
+
+    /// What is done below the floor; starting and terminating replicas are never let in for it. Hold: nobody who is in
+    /// is ejected for failing. Open: whoever has started is let in, also those that fail. Close: nobody is let in.
+    /// Default Hold.
+    #[serde(default)]
+    pub when_below: WhenBelowSpec,
+
+    /// That is over once enough replicas have been ready for so long: a duration from 1s to 24h. Default 30s.
+    #[serde(default = "default::half_minute")]
+    #[x_kube(validation = checks::SECONDS.rule())]
+    pub cooldown: Duration,
+}
+
+/// What is done below the floor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum WhenBelowSpec {
+    /// Nobody who is in is ejected for failing.
+    #[default]
+    Hold,
+    /// Whoever has started is let in, also those that fail.
+    Open,
+    /// Nobody is let in.
+    Close,
 }
 
 /// By what means the pool is told.
@@ -303,7 +334,7 @@ pub struct BreakerSpec {
     /// Suspects at which restarts begin to wait: a number from 2 to 10000, or a percentage from 1% to 100% of the judged
     /// replicas (rounded down, at least two); starting and terminating replicas do not count. Never: restarts do not
     /// wait for that. Default 50%.
-    #[serde(default = "default::open_at")]
+    #[serde(default = "default::half")]
     #[x_kube(validation = checks::OPEN_AT.rule())]
     pub open_at: IntOrString,
 
@@ -360,10 +391,21 @@ impl Default for BackoffSpec {
     }
 }
 
+impl Default for PoolSpec {
+    fn default() -> Self {
+        Self {
+            through: Through::default(),
+            min_ready: default::half(),
+            when_below: WhenBelowSpec::default(),
+            cooldown: default::half_minute(),
+        }
+    }
+}
+
 impl Default for BreakerSpec {
     fn default() -> Self {
         Self {
-            open_at: default::open_at(),
+            open_at: default::half(),
             min_judged: default::two(),
             cooldown: default::minute(),
             trial: default::minute(),
@@ -406,7 +448,11 @@ mod default {
         Duration::from_secs(60)
     }
 
-    pub fn open_at() -> IntOrString {
+    pub fn half_minute() -> Duration {
+        Duration::from_secs(30)
+    }
+
+    pub fn half() -> IntOrString {
         IntOrString::String("50%".to_owned())
     }
 

@@ -1,13 +1,15 @@
 //! What is true of a policy as a whole, in the sentences of its conditions.
 
 use crate::api::conditions::{
-    ACCEPTED, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING, NEVER_PASSED,
-    PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
+    ACCEPTED, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING,
+    NEVER_PASSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
 };
 use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
-use crate::engine::{BreakerReport, Gate, Obstacle, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport, Trial};
+use crate::engine::{
+    BreakerReport, FloorReport, Gate, Obstacle, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport, Trial, WhenBelow,
+};
 
 /// So many names are listed in a sentence before it only counts.
 const NAMED: usize = 3;
@@ -27,6 +29,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         restart_held(index, report),
         breaker_open(index, policy, report),
         shared_failure(index, report),
+        below_floor(index, policy, report),
         looping(index, report),
         gave_up(index, report),
     ];
@@ -199,6 +202,24 @@ fn shared_failure(index: &Index, report: &PolicyReport) -> Claim {
     Claim::holds(SHARED_FAILURE, "NoWorseThanNeighbours", format!("{pods}: {reason}"))
 }
 
+fn below_floor(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Claim {
+    let settings = index.in_force(policy).and_then(|spec| spec.policy.floor);
+    let (FloorReport::Below { ready, floor }, Some(settings)) = (report.floor, settings) else {
+        return Claim::fails(BELOW_FLOOR, "Enough", "no more replicas fail than the pool can spare");
+    };
+    let (reason, course) = match settings.when_below {
+        WhenBelow::Hold => ("Held", "nobody who is in is ejected for failing"),
+        WhenBelow::Open => ("Opened", "whoever has started is let in"),
+        WhenBelow::Close => ("Closed", "nobody is let in"),
+    };
+    let message = format!(
+        "{}: {course}, until enough have been ready for {}",
+        Reason::BelowFloor { ready, floor },
+        settings.cooldown
+    );
+    Claim::holds(BELOW_FLOOR, reason, message)
+}
+
 fn looping(index: &Index, report: &PolicyReport) -> Claim {
     let looping: Vec<&SeatReport> = report.seats.iter().filter(|seat| seat.in_loop).collect();
     if looping.is_empty() {
@@ -313,6 +334,16 @@ mod tests {
             let told = format!("5 of 8 judged replicas failed their latest liveness attempt: {sentence}");
             assert_eq!((open.holds, open.message), (Holds::True, told));
         }
+    }
+
+    #[test]
+    fn a_pool_below_its_floor_says_what_is_done_and_until_when() {
+        let index = fixtures::index();
+        let floor = FloorReport::Below { ready: 1, floor: 4 };
+        let below = finding(&index, &PolicyReport { floor, ..PolicyReport::default() }, BELOW_FLOOR);
+        let told = "1 replica is ready, and the pool must have 4: nobody who is in is ejected for failing, until enough \
+                    have been ready for 30s";
+        assert_eq!((below.holds, below.reason, below.message.as_str()), (Holds::True, "Held", told));
     }
 
     fn finding(index: &Index, report: &PolicyReport, type_: &str) -> Finding {

@@ -8,7 +8,9 @@ use serde::Serialize;
 use super::elect::Standing;
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
-use crate::engine::{BreakerReport, Engine, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time};
+use crate::engine::{
+    BreakerReport, Engine, FloorReport, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time,
+};
 use crate::runtime::timestamp;
 
 /// Everything.
@@ -95,6 +97,7 @@ pub struct Counts {
     pub in_loop: u32,
     pub gave_up: u32,
     pub breaker_open: bool,
+    pub below_floor: bool,
 }
 
 /// A seat.
@@ -180,6 +183,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         restarts: report.restarts,
         in_loop: report.in_loop,
         gave_up: report.gave_up,
+        below_floor: report.floor != FloorReport::Above,
         breaker_open: report.breaker != BreakerReport::Closed,
     };
     PolicyState {

@@ -39,6 +39,9 @@ impl Engine {
             Input::ReplicaGone { replica } => self.forget(replica),
             Input::OwnerSeen { owner, seen } => {
                 self.owners.insert(owner, seen);
+                for (_, fleet) in self.fleets.iter_mut() {
+                    fleet.count_desired(&self.owners);
+                }
                 self.touch_fleets();
             }
             Input::NodeSeen { node, state } => {
@@ -89,6 +92,7 @@ impl Engine {
                 match before.and_then(|before| Some((before, self.fleets.get_mut(before)?))) {
                     Some((before, fleet)) if Some(before) != policy => {
                         fleet.leave(before, replica);
+                        fleet.count_desired(&self.owners);
                         self.fleet_agenda.touch(before.0);
                     }
                     Some((_, fleet)) => fleet.look_away(replica),
@@ -105,6 +109,7 @@ impl Engine {
             && let Some(fleet) = self.fleets.get_mut(policy)
         {
             fleet.join(replica);
+            fleet.count_desired(&self.owners);
             if fleet.compare(policy, replica) {
                 self.fleet_agenda.touch(policy.0);
             }
@@ -121,6 +126,7 @@ impl Engine {
         let Some(gone) = slot.take_if(|replica| replica.key == key) else { return };
         if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) {
             fleet.leave(policy, &gone);
+            fleet.count_desired(&self.owners);
             self.fleet_agenda.touch(policy.0);
         }
         self.replica_agenda.touch(key.index);

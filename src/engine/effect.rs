@@ -148,6 +148,10 @@ pub enum FleetTransitionKind {
     BreakerOpened,
     /// Restarts no longer wait for that.
     BreakerClosed,
+    /// So few replicas are ready that the pool is below its floor.
+    FellBelowFloor,
+    /// Enough are ready again.
+    CameBackToFloor,
 }
 
 impl FleetTransitionKind {
@@ -156,6 +160,8 @@ impl FleetTransitionKind {
         match self {
             Self::BreakerOpened => "BreakerOpened",
             Self::BreakerClosed => "BreakerClosed",
+            Self::FellBelowFloor => "FellBelowFloor",
+            Self::CameBackToFloor => "CameBackToFloor",
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Where a replica's gate should stand, and what is known of where it stands.
 
-use super::fleet::Fleet;
+use super::fleet::{Fleet, Stand};
 use super::judge::Opinion;
 use super::record::Recorder;
 use super::replica::Replica;
 use super::{
     Effect, EffectResult, Gate, GateSeen, Incarnation, Lifecycle, Mode, Obstacle, Policy, PolicyKey, Pool, Readiness,
-    Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict,
+    Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict, WhenBelow,
 };
 
 /// How long no policy must select a replica until its gate is opened.
@@ -90,7 +90,7 @@ impl GateKeeper {
 
     /// What was decided is written or on its way, and depends on nobody else.
     pub(super) fn is_settled(&self) -> bool {
-        let depends = matches!(self.held, Some((_, Reason::Held { .. })));
+        let depends = matches!(self.held, Some((_, Reason::Held { .. } | Reason::BelowFloor { .. })));
         let overtaken = self.in_flight.is_some() && self.in_flight != self.wanted;
         !overtaken && self.retry.is_none() && !depends
     }
@@ -168,7 +168,44 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
     }
 }
 
+/// What a replica's own rules say of the pool; `None` if it has not started, does not run, or is being ended.
+pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<Stand> {
+    if spec.mode != Mode::Enforce || !replica.is_live() {
+        return None;
+    }
+    match own(replica, policy, spec) {
+        (Gate::Open, _) => Some(Stand::Ready),
+        (Gate::Closed, reason) => is_failing(replica, reason).then_some(Stand::Failing),
+    }
+}
+
+/// What its own rules say, unless its neighbours matter.
 fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
+    let own = own(replica, policy, spec);
+    let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
+    let held = |by| (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by });
+    if let (Gate::Closed, Reason::Failed { .. }) = own
+        && let Some(by) = policy.shared_failure().filter(|_| is_in)
+    {
+        return held(by);
+    }
+    let fails = own.0 == Gate::Closed && is_failing(replica, own.1);
+    match policy.below_floor() {
+        Some((WhenBelow::Hold, by)) if fails && is_in => held(by),
+        Some((WhenBelow::Open, by)) if fails => held(by),
+        Some((WhenBelow::Close, Obstacle::Floor { ready, floor })) if own.0 == Gate::Open => {
+            (Gate::Closed, Reason::BelowFloor { ready, floor })
+        }
+        Some(_) | None => own,
+    }
+}
+
+/// A rule that failed keeps it out, not that it is starting or down.
+fn is_failing(replica: &Replica, reason: Reason) -> bool {
+    replica.is_started() && matches!(reason, Reason::Failed { .. } | Reason::Held { by: Obstacle::GaveUp { .. }, .. })
+}
+
+fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     let held = replica.gate.held.map(|(gate, _)| gate);
     let never_passed = |rule| (Gate::Open, Reason::Held { rule, by: Obstacle::NeverPassed });
     if !replica.is_running() {
@@ -193,10 +230,7 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
         Some(Opinion::Bad) if held == Some(Gate::Open) && !policy.ever_passed.readiness => {
             never_passed(RuleKind::Readiness)
         }
-        Some(Opinion::Bad) => match policy.shared_failure() {
-            Some(by) if held == Some(Gate::Open) => (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by }),
-            Some(_) | None => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
-        },
+        Some(Opinion::Bad) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
         None => replica.gate.held.unwrap_or((Gate::Closed, Reason::NotJudged)),
     }
 }

@@ -17,6 +17,8 @@ pub struct Policy {
     pub restart: RestartSettings,
     /// How the pool is told.
     pub pool: Pool,
+    /// How few ready replicas the pool may have; `None`: none at all.
+    pub floor: Option<FloorSettings>,
     /// What is decided with all replicas in view.
     pub fleet: FleetSettings,
     /// Where on the clock attempts fall.
@@ -178,6 +180,29 @@ pub enum Pool {
     ReadinessGate,
     /// Not at all: the policy only restarts.
     None,
+}
+
+/// How few ready replicas the pool may have, and what then. A replica is ready if its own rules let it in; one that is
+/// starting or terminating is neither ready nor let in for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FloorSettings {
+    /// With fewer ready replicas, of those that the owners want, the pool is below its floor.
+    pub min_ready: Amount,
+    /// What is done while it is.
+    pub when_below: WhenBelow,
+    /// It is over once enough have been ready for so long.
+    pub cooldown: Span,
+}
+
+/// What is done while the pool is below its floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenBelow {
+    /// Nobody who is in is ejected.
+    Hold,
+    /// Whoever has started is let in, also those that fail.
+    Open,
+    /// Nobody is let in, also those that are ready.
+    Close,
 }
 
 /// Where on the clock the attempts of a rule fall.

@@ -93,6 +93,18 @@ pub enum Reason {
         /// How long.
         span: Span,
     },
+    /// Fewer replicas are ready than the pool must have.
+    BelowFloor {
+        /// Replicas that their own rules let in.
+        ready: u32,
+        /// How many there must be.
+        floor: u32,
+    },
+    /// Enough were ready for so long.
+    Enough {
+        /// How long.
+        span: Span,
+    },
     /// An edit switched it off.
     SwitchedOff,
 }
@@ -136,6 +148,13 @@ pub enum Obstacle {
         /// Judged replicas.
         judged: u32,
     },
+    /// Fewer replicas are ready than the pool must have.
+    Floor {
+        /// Replicas that their own rules let in.
+        ready: u32,
+        /// How many there must be.
+        floor: u32,
+    },
     /// Most replicas fail that rule, so the failure is not this replica's own.
     SharedFailure {
         /// Judged replicas whose latest attempt failed.
@@ -170,6 +189,8 @@ impl Reason {
             Self::DidNotReturn { .. } => "RestartDidNotReturn",
             Self::Suspects { .. } => "Suspects",
             Self::Calm { .. } => "Calm",
+            Self::BelowFloor { .. } => "BelowFloor",
+            Self::Enough { .. } => "Enough",
             Self::SwitchedOff => "SwitchedOff",
         }
     }
@@ -190,6 +211,7 @@ impl Obstacle {
             Self::KubeletBackoff => "KubeletBackoff",
             Self::GaveUp { .. } => "GaveUp",
             Self::Breaker { .. } => "BreakerOpen",
+            Self::Floor { .. } => "BelowFloor",
             Self::SharedFailure { .. } => "SharedFailure",
             Self::Refused(Refusal::Budget) => "BlockedByBudget",
             Self::Refused(Refusal::Changed) => "Changed",
@@ -250,6 +272,10 @@ impl fmt::Display for Reason {
                 write!(f, "{suspect} of {judged} judged replicas failed their latest liveness attempt")
             }
             Self::Calm { span } => write!(f, "fewer replicas were suspect for {span}"),
+            Self::BelowFloor { ready, floor } => {
+                write!(f, "{} ready, and the pool must have {floor}", replicas(*ready))
+            }
+            Self::Enough { span } => write!(f, "enough replicas were ready for {span}"),
             Self::SwitchedOff => f.write_str("an edit switched it off"),
         }
     }
@@ -270,6 +296,9 @@ impl fmt::Display for Obstacle {
             Self::GaveUp { times } => write!(f, "restarting has not helped {times} of {times} times"),
             Self::Breaker { suspect, judged } => {
                 write!(f, "the breaker is open, with {suspect} of {judged} judged replicas suspect")
+            }
+            Self::Floor { ready, floor } => {
+                write!(f, "{} ready, and the pool must have {floor}", replicas(*ready))
             }
             Self::SharedFailure { failing, judged } => {
                 write!(f, "the failure is shared by {failing} of {judged} replicas")
@@ -298,6 +327,14 @@ impl fmt::Display for TargetProblem {
             Self::UnknownPort => "the container has no port of that name",
             Self::UndeclaredHostPort => "the pod uses its node's network and does not declare the port",
         })
+    }
+}
+
+fn replicas(n: u32) -> String {
+    match n {
+        0 => "no replica is".to_owned(),
+        1 => "1 replica is".to_owned(),
+        _ => format!("{n} replicas are"),
     }
 }
 

@@ -40,6 +40,8 @@ pub struct PolicyReport {
     pub in_loop: u32,
     /// Seats that are not restarted any more, since it has not helped.
     pub gave_up: u32,
+    /// Whether the pool is below its floor.
+    pub floor: FloorReport,
     /// Whether restarts wait because many replicas are suspect at once.
     pub breaker: BreakerReport,
     /// By rule: what can be said of it as a whole.
@@ -75,6 +77,21 @@ pub enum BreakerReport {
         judged: u32,
         /// How far it is with trying whether restarts help.
         trial: Trial,
+    },
+}
+
+/// Whether the pool is below its floor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FloorReport {
+    /// It is not.
+    #[default]
+    Above,
+    /// It is, or was until less than the cooldown ago.
+    Below {
+        /// Replicas that their own rules let in.
+        ready: u32,
+        /// How many the pool must have.
+        floor: u32,
     },
 }
 
@@ -149,6 +166,10 @@ pub(super) fn report<'a>(
         restarts: fleet.restarts.total,
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
+        floor: match fleet.below_floor() {
+            Some((_, Obstacle::Floor { ready, floor })) => FloorReport::Below { ready, floor },
+            Some(_) | None => FloorReport::Above,
+        },
         breaker: match fleet.breaker {
             Breaker::Closed => BreakerReport::Closed,
             Breaker::Open { trial, .. } => {

@@ -13,6 +13,8 @@ const REPLICAS: u64 = 6;
 /// The largest failure threshold.
 const THRESHOLDS: u64 = 4;
 
+const FLOOR: FloorSettings =
+    FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
@@ -23,7 +25,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up) = (0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held) = (0, 0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -32,9 +34,11 @@ fn no_order_of_events_breaks_an_invariant() {
         restarts += world.restarts;
         trials += world.trials;
         given_up += u32::from(world.has_given_up);
+        held += u32::from(world.has_held);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
+    assert!(held > 5, "only {held} worlds in which the floor held somebody");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
@@ -71,6 +75,7 @@ struct World {
     /// Of those, trials of the breaker.
     trials: u64,
     has_given_up: bool,
+    has_held: bool,
     trace: Vec<String>,
 }
 
@@ -97,6 +102,7 @@ impl World {
         spec.restart.deadline = Span::from_secs(40);
         spec.restart.give_up_after = std::num::NonZeroU32::new(GIVE_UP_AFTER);
         spec.fleet.breaker = Some(BREAKER);
+        spec.floor = Some(FLOOR);
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
         let mut world = Self {
             seed,
@@ -114,6 +120,7 @@ impl World {
             restarts: 0,
             trials: 0,
             has_given_up: false,
+            has_held: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -144,6 +151,7 @@ impl World {
         let mut effects = Vec::new();
         self.engine.poll(self.now, &mut effects);
         self.decided_on = self.pods.clone();
+        self.check_floor(&effects);
         for effect in effects {
             self.trace.push(format!("{:?} {effect:?}", self.now));
             self.carry_out(effect);
@@ -162,7 +170,7 @@ impl World {
                 let under_way = alike.filter(|other| other.replica == attempt.replica).count();
                 assert!(under_way <= THRESHOLDS as usize, "seed {}: {under_way} attempts under way", self.seed);
             }
-            Effect::SetGate { replica, gate, verdict, .. } => {
+            Effect::SetGate { replica, gate, verdict, reason } => {
                 let result = self.fate();
                 if let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica)
                     && result != EffectResult::Refused(Refusal::Failed)
@@ -170,6 +178,7 @@ impl World {
                     pod.gate = gate.map_or(pod.gate, GateSeen::Set);
                     pod.started = verdict.started;
                     pod.admitted |= gate == Some(Gate::Open) && pod.started == Some(pod.incarnation);
+                    pod.admitted &= !matches!(reason, Reason::BelowFloor { .. });
                 }
                 self.engine.handle(self.now, Input::GateResult { replica, result });
                 self.show_all();
@@ -248,6 +257,9 @@ impl World {
                 let evident = match held {
                     None | Some((Gate::Open, _)) => true,
                     Some((Gate::Closed, Reason::Held { rule, by: Obstacle::GaveUp { .. } })) => pod.failed[rule],
+                    Some((Gate::Closed, Reason::BelowFloor { .. })) => {
+                        self.spec.floor.is_some_and(|floor| floor.when_below == WhenBelow::Close)
+                    }
                     Some((Gate::Closed, _)) => pod.failed.readiness,
                 };
                 assert!(evident, "seed {seed}: {pod:?} ejected without evidence");
@@ -273,6 +285,31 @@ impl World {
             BreakerReport::Open { trial: Trial::Waits { .. }, .. } => {
                 panic!("seed {seed}: a restart during an open breaker")
             }
+        }
+    }
+
+    /// Nobody is ejected for its failures if that leaves fewer in the pool than the floor says; and nobody is in that is
+    /// starting, whatever the floor says.
+    fn check_floor(&mut self, effects: &[Effect]) {
+        let ejects = |effect: &Effect| match effect {
+            Effect::Record(Transition { kind: TransitionKind::Ejected, reason, .. }) => {
+                matches!(reason, Reason::Failed { .. } | Reason::Held { .. })
+            }
+            _ => false,
+        };
+        let Some(report) = self.engine.report(POLICY, self.now) else { return };
+        let is_in = |report: &&ReplicaReport| matches!(report.gate, Some((Gate::Open, _)));
+        let held = |report: &&ReplicaReport| {
+            matches!(report.gate, Some((Gate::Open, Reason::Held { by: Obstacle::Floor { .. }, .. })))
+        };
+        let live = || report.replica_reports.iter().filter(|replica| replica.lifecycle == Lifecycle::Live);
+        let (pool, seed) = (live().filter(is_in).count(), self.seed);
+        self.has_held |= live().any(|report| held(&report));
+        if self.spec.mode == Mode::Enforce && self.spec.floor == Some(FLOOR) && effects.iter().any(ejects) {
+            assert!(pool >= 3, "seed {seed}: an ejection left {pool} in the pool");
+        }
+        for replica in live().filter(held) {
+            assert_ne!(replica.state, ReplicaState::Starting, "seed {seed}: let in while it is starting");
         }
     }
 
@@ -313,7 +350,11 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(5) {
+        match self.below(6) {
+            4 => {
+                let when_below = [WhenBelow::Hold, WhenBelow::Open, WhenBelow::Close][self.below(3) as usize];
+                self.spec.floor = (self.below(4) > 0).then_some(FloorSettings { when_below, ..FLOOR });
+            }
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
             3 => self.spec.fleet.breaker = (self.below(3) > 0).then_some(BREAKER),

@@ -19,7 +19,8 @@ impl Engine {
         let replica = present(&mut self.replicas, replica).filter(|replica| replica.is_settled);
         let Some(replica) = replica else { return nothing };
         let Some(fleet) = replica.seen.policy.and_then(|key| self.fleets.get(key)) else { return nothing };
-        let Some(spec) = fleet.spec.as_deref().filter(|_| fleet.wants(replica).is_none()) else { return nothing };
+        let is_its_own = fleet.wants(replica).is_none() && !fleet.moves_gates();
+        let Some(spec) = fleet.spec.as_deref().filter(|_| is_its_own) else { return nothing };
         let skipped = replica.skip(spec, fleet.ever_passed, until, answers);
         if skipped != nothing {
             self.replica_agenda.set(replica.key.index, replica.next_wake().map(|(at, _)| at));

@@ -43,6 +43,7 @@ pub(super) fn policy() -> Policy {
             other_owners: OtherOwners::Refuse,
         },
         pool: Pool::ReadinessGate,
+        floor: None,
         fleet: FleetSettings { breaker: None, shared_failure: SharedFailure::Ignore },
         phase: Phase::Aligned { origin: Time::ZERO },
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Lifecycle, Observation, OwnerKey};
+use super::super::{Lifecycle, Observation, Owner, OwnerKey, OwnerKind};
 
 /// The replicas of a fleet, by owner.
 #[derive(Clone, Debug, Default)]
@@ -40,8 +40,22 @@ impl Headcount {
         self.0.get(&owner).map_or(0, |heads| heads.live)
     }
 
+    /// How many replicas the owners want in all.
+    pub(super) fn desired(&self, owners: &BTreeMap<OwnerKey, Owner>) -> u32 {
+        self.owners().map(|owner| self.wanted(owner, owners)).fold(0, u32::saturating_add)
+    }
+
+    /// How many replicas an owner wants; of an unknown kind, as many as live.
+    pub(super) fn wanted(&self, owner: OwnerKey, owners: &BTreeMap<OwnerKey, Owner>) -> u32 {
+        match owners.get(&owner) {
+            Some(Owner { kind: OwnerKind::Other, .. }) => self.live(owner),
+            Some(known) => known.desired,
+            None => 0,
+        }
+    }
+
     /// Every owner of a replica, in key order.
-    pub(super) fn owners(&self) -> impl Iterator<Item = OwnerKey> {
+    fn owners(&self) -> impl Iterator<Item = OwnerKey> {
         self.0.keys().copied()
     }
 }

@@ -1,6 +1,7 @@
 //! The replicas that one policy keeps: who they are, where they sit, and which of them are to be restarted.
 
 mod breaker;
+mod floor;
 mod headcount;
 mod obstacle;
 mod restart;
@@ -18,7 +19,7 @@ use super::replica::Replica;
 use super::seat::{Order, StageOfLife};
 use super::{
     NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SharedFailure,
-    Time,
+    Time, WhenBelow, gate,
 };
 use headcount::Headcount;
 use seats::Seats;
@@ -26,6 +27,7 @@ use standings::{Latest, Standings};
 
 pub(super) use breaker::Breaker;
 pub use breaker::Trial;
+pub(super) use floor::{Floor, Stand};
 pub(super) use standings::Compared;
 pub(super) use table::Fleets;
 
@@ -46,7 +48,10 @@ pub(super) struct Fleet {
     /// When it is to be looked at though nothing happened, and what for.
     pub(super) wake: Option<(Time, &'static str)>,
     pub(super) breaker: Breaker,
+    pub(super) floor: Floor,
     headcount: Headcount,
+    /// How many replicas the owners want in all.
+    desired: u32,
     /// How its replicas stand with the rules that are compared.
     standings: Standings,
     /// The replicas whose rules ask for a restart: since when, and which rule.
@@ -115,8 +120,13 @@ impl Fleet {
         self.seats.vacate(replica.key);
     }
 
+    /// Counts anew what the owners want.
+    pub(super) fn count_desired(&mut self, owners: &BTreeMap<OwnerKey, Owner>) {
+        self.desired = self.headcount.desired(owners);
+    }
+
     /// Notes how a replica stands now with the rules that are compared, before anybody is decided on. Says whether that
-    /// may move the breaker.
+    /// may move the breaker or the floor.
     pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
         let Some(spec) = &self.spec else { return false };
         let latest = Latest {
@@ -125,10 +135,11 @@ impl Fleet {
                 SharedFailure::Hold => replica.readiness(),
                 SharedFailure::Ignore => None,
             },
+            stand: spec.floor.and_then(|_| gate::stand(replica, self, spec)),
         };
         let before = std::mem::replace(&mut replica.compared, Compared(Some((key, latest)))).in_fleet(key);
         self.standings.change(before, latest);
-        before.liveness != latest.liveness
+        before.liveness != latest.liveness || before.stand != latest.stand
     }
 
     /// What speaks against ejecting anybody: most replicas fail the readiness rule.
@@ -138,6 +149,21 @@ impl Fleet {
             SharedFailure::Hold => self.standings.shared(),
             SharedFailure::Ignore => None,
         }
+    }
+
+    /// What is to be done about too few ready replicas, and how few those are, if they are.
+    pub(super) fn below_floor(&self) -> Option<(WhenBelow, Obstacle)> {
+        let settings = self.spec.as_ref()?.floor.as_ref()?;
+        let below = self.floor.below(Some(settings), self.standings.stock, self.desired)?;
+        Some((settings.when_below, below))
+    }
+
+    /// Whether others may move the gate of a replica to which nothing happens.
+    pub(super) fn moves_gates(&self) -> bool {
+        self.spec.as_ref().and_then(|spec| spec.floor).is_some_and(|floor| match floor.when_below {
+            WhenBelow::Hold => false,
+            WhenBelow::Open | WhenBelow::Close => true,
+        })
     }
 
     /// Notes what a replica's rules ask for now.
@@ -175,6 +201,11 @@ impl Fleet {
         if let Some((kind, reason)) = moved {
             look.recorder.record_fleet(look.key, look.now, kind, reason);
         }
+        let moved = self.floor.step(spec.floor.as_ref(), self.standings.stock, self.desired, look.now);
+        if let Some((kind, reason)) = moved {
+            look.recorder.record_fleet(look.key, look.now, kind, reason);
+            self.look_at_all(look);
+        }
         self.order(&spec, look);
         self.supervise(&spec, look);
         self.breaker.follow(&self.seats);
@@ -183,10 +214,21 @@ impl Fleet {
         self.spec = Some(spec);
     }
 
+    /// Every gate may have to move.
+    fn look_at_all(&self, look: &mut Look<'_, '_>) {
+        for index in &self.members {
+            if let Some(Some(replica)) = look.replicas.get_mut(*index as usize) {
+                replica.is_settled = false;
+                look.replica_agenda.touch(*index);
+            }
+        }
+    }
+
     fn next_wake(&self, spec: &Policy, look: &Look<'_, '_>) -> Option<(Time, &'static str)> {
         let mut first = Wake::default();
         let breaker = spec.fleet.breaker.as_ref();
         first.or(self.breaker.closes(breaker), "breaker closes");
+        first.or(self.floor.ends(spec.floor.as_ref()), "enough are ready again");
         let tries = self.breaker.tries(breaker).filter(|at| *at > look.now && !self.wanting.is_empty());
         first.or(tries, "trial of the breaker");
         first.or(self.seats.forgets_at(), "backoff forgotten");

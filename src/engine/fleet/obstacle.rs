@@ -1,9 +1,7 @@
 //! What stands in the way of a restart.
 
 use super::super::replica::Replica;
-use super::super::{
-    NodeState, Obstacle, OtherOwners, Owner, OwnerKey, OwnerKind, Place, Policy, Readiness, RuleKind, Slot,
-};
+use super::super::{NodeState, Obstacle, OtherOwners, OwnerKey, OwnerKind, Place, Policy, Readiness, RuleKind, Slot};
 use super::{Fleet, Look};
 
 impl Fleet {
@@ -40,7 +38,7 @@ impl Fleet {
         if let Some((_, waits)) = seat.and_then(|seat| seat.waits(spec.restart.backoff, look.now)) {
             return Some(waits);
         }
-        let allowed = spec.restart.max_concurrent.of(self.desired(look)).max(1);
+        let allowed = spec.restart.max_concurrent.of(self.desired).max(1);
         (in_flight >= allowed as usize).then_some(Obstacle::MaxConcurrent { allowed })
     }
 
@@ -56,7 +54,7 @@ impl Fleet {
             (OwnerKind::Recreates | OwnerKind::RecreatesInOrder, _) | (OwnerKind::Other, OtherOwners::Restart) => {}
         }
         let others = self.headcount.live(key).saturating_sub(u32::from(replica.is_live()));
-        if others >= self.wanted(key, look) {
+        if others >= self.headcount.wanted(key, look.owners) {
             return Some(Obstacle::ScaledDown);
         }
         if let (OwnerKind::RecreatesInOrder, Place::Fixed(Slot::Ordinal(ordinal))) = (owner.kind, seen.place) {
@@ -80,19 +78,5 @@ impl Fleet {
                 && matches!(other.seen.place, Place::Fixed(Slot::Ordinal(lower)) if lower < ordinal)
                 && other.seen.ready == Readiness::Ready
         })
-    }
-
-    /// How many replicas the owners of the policy's replicas want in all.
-    fn desired(&self, look: &Look<'_, '_>) -> u32 {
-        self.headcount.owners().map(|owner| self.wanted(owner, look)).fold(0, u32::saturating_add)
-    }
-
-    /// How many replicas an owner wants; of an unknown kind, as many as live.
-    fn wanted(&self, owner: OwnerKey, look: &Look<'_, '_>) -> u32 {
-        match look.owners.get(&owner) {
-            Some(Owner { kind: OwnerKind::Other, .. }) => self.headcount.live(owner),
-            Some(known) => known.desired,
-            None => 0,
-        }
     }
 }

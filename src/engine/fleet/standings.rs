@@ -1,12 +1,14 @@
 //! How the judged replicas of a fleet stand with the rules: is a replica worse off than its neighbours?
 
 use super::super::{Evidence, Obstacle, PolicyKey};
+use super::floor::{Stand, Stock};
 
 /// The judged replicas of a fleet, by what their latest attempts came to. A rule that nobody compares counts nobody.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Standings {
     pub(super) liveness: Tally,
     pub(super) readiness: Tally,
+    pub(super) stock: Stock,
 }
 
 /// The judged replicas, by what the latest attempt of one rule came to.
@@ -16,11 +18,13 @@ pub(super) struct Tally {
     pub(super) failing: u32,
 }
 
-/// What the latest attempts at a replica came to; `None` where a rule is not compared, or does not judge it.
+/// What the latest attempts at a replica came to, and how it stands with the pool; `None` where that is not compared, or
+/// it is not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Latest {
     pub(super) liveness: Option<Evidence>,
     pub(super) readiness: Option<Evidence>,
+    pub(super) stand: Option<Stand>,
 }
 
 /// How a replica is counted, and in whose fleet.
@@ -32,6 +36,7 @@ impl Standings {
     pub(super) fn change(&mut self, before: Latest, latest: Latest) {
         self.liveness.change(before.liveness, latest.liveness);
         self.readiness.change(before.readiness, latest.readiness);
+        self.stock.change(before.stand, latest.stand);
     }
 
     /// At least two replicas fail the readiness rule, and more than half of the judged ones.

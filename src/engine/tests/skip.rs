@@ -207,6 +207,14 @@ fn spec() -> impl Strategy<Value = Policy> {
         give_up_after: NonZeroU32::new(give_up_after),
         ..policy().restart
     });
+    let min_ready = prop_oneof![(1u32..=100).prop_map(Amount::Percent), (1u32..5).prop_map(Amount::Count)];
+    let when_below = prop::sample::select(vec![WhenBelow::Hold, WhenBelow::Open, WhenBelow::Close]);
+    let floor = (min_ready, when_below, 1u64..100).prop_map(|(min_ready, when_below, cooldown)| FloorSettings {
+        min_ready,
+        when_below,
+        cooldown: TICK * cooldown,
+    });
+    let pool = (pool, prop::option::of(floor));
     let shared = prop_oneof![Just(SharedFailure::Hold), Just(SharedFailure::Ignore)];
     let open_at = prop_oneof![(1u32..=100).prop_map(Amount::Percent), (2u32..4).prop_map(Amount::Count)];
     let breaker = (open_at, 2u32..4, 1u64..100, prop::option::of(1u64..100)).prop_map(
@@ -220,12 +228,13 @@ fn spec() -> impl Strategy<Value = Policy> {
     let fleet = (prop::option::weighted(0.7, breaker), shared)
         .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
     (rules, phase, mode, pool, restart, fleet).prop_map(
-        |((startup, liveness, readiness), phase, mode, pool, restart, fleet)| Policy {
+        |((startup, liveness, readiness), phase, mode, (pool, floor), restart, fleet)| Policy {
             rules: PerRule { startup, liveness, readiness },
             fleet,
             phase,
             mode,
             pool,
+            floor,
             restart,
             ..policy()
         },

@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::api::{Duration, FleetSpec, InvalidDuration, ProbePolicySpec, RestartSpec, RuleSpec};
+use crate::api::{Duration, FleetSpec, InvalidDuration, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec};
 
 /// A field, where it stands in a spec.
 pub enum Field<'a> {
@@ -20,9 +20,10 @@ pub enum NoField {
     /// No policy has it, or it holds something else.
     #[error(
         "holds no number and no duration of a policy; those that do are {} of startup, liveness and readiness, {} of \
-         restart, and {} of fleet",
+         restart, {} of pool, and {} of fleet",
         RULE.join(", "),
         RESTART.join(", "),
+        POOL.join(", "),
         FLEET.join(", ")
     )]
     Unknown,
@@ -69,6 +70,9 @@ const RESTART: [&str; 8] = [
     "giveUpAfter",
 ];
 
+/// What can be varied of the pool.
+const POOL: [&str; 2] = ["minReady", "cooldown"];
+
 /// What can be varied of the fleet.
 const FLEET: [&str; 4] = ["breaker.openAt", "breaker.minJudged", "breaker.cooldown", "breaker.trial"];
 
@@ -81,6 +85,7 @@ impl<'a> Field<'a> {
             "liveness" => &mut spec.liveness,
             "readiness" => &mut spec.readiness,
             "restart" => return Self::of_restart(&mut spec.restart, name),
+            "pool" => return Self::of_pool(&mut spec.pool, name),
             "fleet" => return Self::of_fleet(&mut spec.fleet, name),
             _ => return Err(NoField::Unknown),
         };
@@ -121,6 +126,14 @@ impl<'a> Field<'a> {
             "deadline" => Self::Duration(&mut restart.deadline),
             "loopAfter" => Self::Number(&mut restart.loop_after),
             "giveUpAfter" => Self::Number(&mut restart.give_up_after),
+            _ => return Err(NoField::Unknown),
+        })
+    }
+
+    fn of_pool(pool: &'a mut PoolSpec, name: &str) -> Result<Self, NoField> {
+        Ok(match name {
+            "minReady" => Self::NumberOrText(&mut pool.min_ready),
+            "cooldown" => Self::Duration(&mut pool.cooldown),
             _ => return Err(NoField::Unknown),
         })
     }
@@ -166,8 +179,9 @@ mod tests {
         let rules = ["startup", "liveness", "readiness"];
         let of_rules = rules.iter().flat_map(|rule| RULE.map(|name| format!("{rule}.{name}")));
         let of_restart = RESTART.map(|name| format!("restart.{name}"));
+        let of_pool = POOL.map(|name| format!("pool.{name}"));
         let of_fleet = FLEET.map(|name| format!("fleet.{name}"));
-        let varied: BTreeSet<_> = of_rules.chain(of_restart).chain(of_fleet).collect();
+        let varied: BTreeSet<_> = of_rules.chain(of_restart).chain(of_pool).chain(of_fleet).collect();
         assert_eq!(defined, varied);
         for path in varied {
             let found = Field::of(&mut everything(), &path).map(|_| ());

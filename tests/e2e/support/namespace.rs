@@ -22,6 +22,7 @@ pub const RULES: &str = "
 startup:   {httpGet: {port: http, path: /started}, period: 1s, timeout: 1s, failureThreshold: 60}
 liveness:  {httpGet: {port: http, path: /live},    period: 1s, timeout: 1s, failureThreshold: 3}
 readiness: {httpGet: {port: http, path: /ready},   period: 1s, failureThreshold: 1}
+pool: {minReady: 0}
 fleet: {breaker: {openAt: Never}, sharedFailure: Ignore}
 ";
 
