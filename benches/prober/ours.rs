@@ -75,6 +75,7 @@ async fn run(task: Task) {
                 Effect::RecordIntent { .. }
                 | Effect::Restart { .. }
                 | Effect::Record(_)
+                | Effect::RecordFleet(_)
                 | Effect::Published { .. }
                 | Effect::Took { .. } => {}
             }

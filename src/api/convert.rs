@@ -237,8 +237,6 @@ impl From<Through> for Pool {
 mod tests {
     use std::num::NonZeroU32;
 
-    use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
     use super::*;
     use crate::api::Port;
     use crate::engine::Amount;

@@ -291,11 +291,9 @@ impl World {
     /// Nobody is ejected for its failures if that leaves fewer in the pool than the floor says; and nobody is in that is
     /// starting, whatever the floor says.
     fn check_floor(&mut self, effects: &[Effect]) {
-        let ejects = |effect: &Effect| match effect {
-            Effect::Record(Transition { kind: TransitionKind::Ejected, reason, .. }) => {
-                matches!(reason, Reason::Failed { .. } | Reason::Held { .. })
-            }
-            _ => false,
+        let ejects = |effect: &Effect| {
+            let Effect::Record(Transition { kind: TransitionKind::Ejected, reason, .. }) = effect else { return false };
+            matches!(reason, Reason::Failed { .. } | Reason::Held { .. })
         };
         let Some(report) = self.engine.report(POLICY, self.now) else { return };
         let is_in = |report: &&ReplicaReport| matches!(report.gate, Some((Gate::Open, _)));
@@ -350,20 +348,20 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(6) {
-            4 => {
-                let when_below = [WhenBelow::Hold, WhenBelow::Open, WhenBelow::Close][self.below(3) as usize];
-                self.spec.floor = (self.below(4) > 0).then_some(FloorSettings { when_below, ..FLOOR });
-            }
+        match self.below(7) {
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
-            3 => self.spec.fleet.breaker = (self.below(3) > 0).then_some(BREAKER),
             2 => {
                 let threshold = 1 + self.below(THRESHOLDS) as u32;
                 let liveness = self.spec.rules.liveness.as_mut().unwrap();
                 liveness.failure_threshold = std::num::NonZeroU32::new(threshold).unwrap();
             }
-            3 => {
+            3 => self.spec.fleet.breaker = (self.below(3) > 0).then_some(BREAKER),
+            4 => {
+                let when_below = [WhenBelow::Hold, WhenBelow::Open, WhenBelow::Close][self.below(3) as usize];
+                self.spec.floor = (self.below(4) > 0).then_some(FloorSettings { when_below, ..FLOOR });
+            }
+            5 => {
                 let fast = Span::from_millis(50 + 100 * self.below(8));
                 for rule in [&mut self.spec.rules.liveness, &mut self.spec.rules.readiness].into_iter().flatten() {
                     rule.fast_period = rule.fast_period.is_none().then_some(fast);
