@@ -33,6 +33,9 @@ struct Task {
     period_ms: u64,
 }
 
+/// Starts a prober.
+type Start = fn(Task) -> Watched;
+
 fn main() {
     let args: Vec<String> = env::args().skip(1).filter(|arg| arg != "--bench").collect();
     let (role, numbers) = match args.first().map(String::as_str) {
@@ -57,10 +60,9 @@ fn main() {
 }
 
 fn measure_all(task: Task) {
-    let mut peers: Vec<(&str, fn(Task) -> Watched)> = vec![("ours", |task| Watched::myself("ours", task))];
-    if haproxy::is_installed() {
-        peers.insert(0, ("haproxy", haproxy::start));
-    }
+    let haproxy = haproxy::is_installed().then_some(("haproxy", haproxy::start as Start));
+    let ours: Start = |task| Watched::myself("ours", task);
+    let peers: Vec<(&str, Start)> = haproxy.into_iter().chain([("ours", ours)]).collect();
     let mut costs: Vec<Vec<Cost>> = peers.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for ((_, start), costs) in peers.iter().zip(&mut costs) {

@@ -206,9 +206,9 @@ impl Fleet {
             look.recorder.record_fleet(look.key, look.now, kind, reason);
             self.look_at_all(look);
         }
-        self.order(&spec, look);
         self.supervise(&spec, look);
         self.breaker.follow(&self.seats);
+        self.order(&spec, look);
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
         self.spec = Some(spec);
