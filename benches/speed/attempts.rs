@@ -70,6 +70,7 @@ impl Fleet {
                     Effect::RecordIntent { .. }
                     | Effect::Restart { .. }
                     | Effect::Record(_)
+                    | Effect::RecordFleet(_)
                     | Effect::Published { .. }
                     | Effect::Took { .. } => {}
                 }

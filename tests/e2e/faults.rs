@@ -26,7 +26,7 @@ async fn a_stuck_pod_is_restarted_once_by_eviction() {
     let status = namespace.status("fake").await;
     assert_eq!((status.restarts.total, status.restarts.in_startup), (1, 0));
     let told = status.transitions.iter().find(|it| it.kind == "Restarted").expect("a restart in the transitions");
-    assert_eq!(told.pod, "fake-1");
+    assert_eq!(told.pod.as_deref(), Some("fake-1"));
     assert!(told.message.contains("the liveness rule failed 3 of 3 times in a row"), "{}", told.message);
 }
 

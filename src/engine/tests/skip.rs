@@ -84,7 +84,7 @@ enum Event {
     Nothing,
     Answer(u32, RuleKind, OutcomeClass),
     Replace(u32),
-    Edit(Policy),
+    Edit(Box<Policy>),
 }
 
 impl World {
@@ -113,7 +113,7 @@ impl World {
                 self.bench.answers.insert((replica % self.replicas, *rule), *class);
             }
             Event::Replace(replica) => self.bench.replace_container(replica % self.replicas),
-            Event::Edit(policy) => self.bench.set(policy.clone()),
+            Event::Edit(policy) => self.bench.set((**policy).clone()),
         }
         let end = self.bench.now + TICK * ticks;
         while self.bench.now < end {
@@ -173,7 +173,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => (0u32..4, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
         1 => (0u32..4).prop_map(Event::Replace),
-        2 => spec().prop_map(Event::Edit),
+        2 => spec().prop_map(|spec| Event::Edit(Box::new(spec))),
         1 => Just(Event::Nothing),
     ]
 }
