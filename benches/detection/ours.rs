@@ -32,7 +32,12 @@ pub fn decide(fast: Option<Span>, phase: Span, fault: Fault) -> Option<Time> {
                 Effect::SetGate { replica, .. } => {
                     engine.handle(now, Input::GateResult { replica, result: EffectResult::Applied });
                 }
-                _ => {}
+                Effect::RecordIntent { .. }
+                | Effect::Restart { .. }
+                | Effect::Record(_)
+                | Effect::RecordFleet(_)
+                | Effect::Published { .. }
+                | Effect::Took { .. } => {}
             }
         }
         if now > fault.until + PERIOD {

@@ -173,7 +173,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => (0u32..4, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
         1 => (0u32..4).prop_map(Event::Replace),
-        2 => spec().prop_map(|policy| Event::Edit(Box::new(policy))),
+        2 => spec().prop_map(|spec| Event::Edit(Box::new(spec))),
         1 => Just(Event::Nothing),
     ]
 }
