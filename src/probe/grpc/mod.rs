@@ -55,14 +55,14 @@ async fn check(
             _ended = connection => call.await,
         }
     };
-    answered.await.or_else(|error| match error.into_io() {
+    answered.await.map_err(|error| match error.into_io() {
         // So it calls an end of the connection while it waits, within a frame or not; that is no refusal.
         Some(error) if matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::Other) => {
-            Err(io::ErrorKind::UnexpectedEof.into())
+            io::ErrorKind::UnexpectedEof.into()
         }
-        Some(error) => Err(error),
+        Some(error) => error,
         // What the other side sends is no HTTP/2, or it takes the call back.
-        None => Err(io::ErrorKind::InvalidData.into()),
+        None => io::ErrorKind::InvalidData.into(),
     })
 }
 
