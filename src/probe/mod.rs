@@ -1,7 +1,8 @@
 //! The attempts themselves: one question to one address, one outcome, within one deadline.
 //!
 //! One file per kind. An attempt owns no task and no timer while it is not in flight, and at most one small
-//! buffer while it is, whatever the other side does. [`Attempts`] are those in flight.
+//! buffer while it is, whatever the other side does; beside it the session of TLS or HTTP/2, and a health body of the
+//! size that the rule allows, where it asks so. [`Attempts`] are those in flight.
 
 mod attempts;
 mod connect;

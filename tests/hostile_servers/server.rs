@@ -66,7 +66,7 @@ pub async fn serve_whatever_is_sent(steps: Vec<Step>) -> io::Result<SocketAddr> 
     let address = listener.local_addr()?;
     tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await?;
-        let _part = stream.read(&mut [0; 4096]).await?;
+        let _some = stream.read(&mut [0; 4096]).await?;
         go_through(stream, |stream| stream, steps).await
     });
     Ok(address)
