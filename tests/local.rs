@@ -114,7 +114,11 @@ fn what_no_process_can_play_is_refused_before_anything_is_done() {
     let files = Files::new("refused");
     files.scenario(10, "");
     for (rule, speed, place) in [
-        ("liveness: {httpGet: {port: http, path: /healthz}}", "1", "spec.liveness.httpGet.path: the fake app has no"),
+        (
+            "liveness: {httpGet: {port: http, path: /healthz}}",
+            "1",
+            "spec.liveness.httpGet.path: the scripted app has no",
+        ),
         (
             "liveness: {httpGet: {port: http, path: /live}, period: 1s}",
             "1000",
