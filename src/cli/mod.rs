@@ -1,6 +1,6 @@
 //! The command line of `probe-policy`: the controller, and the tools around it.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::path::PathBuf;
@@ -146,24 +146,20 @@ fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
         listen: args.listen,
         max_attempts: args.max_attempts,
     };
-    on_one_thread()?.block_on(async {
+    Runtime::new()?.block_on(async {
         let stop = stop_on_signal()?;
-        // A task of its own, since every wake of the outermost future goes through the kernel.
-        let running = tokio::spawn(async move {
-            controller::run(Clients::infer().await?, settings, stop).await?;
-            anyhow::Ok(())
-        });
-        running.await?
+        controller::run(Clients::infer().await?, settings, stop).await?;
+        Ok(())
     })
 }
 
 fn print_crd() -> anyhow::Result<()> {
-    io::stdout().write_all(api::crd_yaml()?.as_bytes()).context("cannot print the CRD")
+    std::io::stdout().write_all(api::crd_yaml()?.as_bytes()).context("cannot print the CRD")
 }
 
 fn print_schema() -> anyhow::Result<()> {
     let schema = scenario::json_schema();
-    writeln!(io::stdout(), "{:#}", schema.as_value()).context("cannot print the schema")
+    writeln!(std::io::stdout(), "{:#}", schema.as_value()).context("cannot print the schema")
 }
 
 fn validate(files: &[PathBuf]) -> anyhow::Result<()> {
@@ -209,15 +205,11 @@ fn lab(args: LabArgs) -> anyhow::Result<()> {
 }
 
 fn run_fake_app(command: fake_app::Command) -> anyhow::Result<()> {
-    on_one_thread()?.block_on(command.run()).map_err(|failure| match failure {
+    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(command.run()).map_err(|failure| match failure {
         fake_app::Failure::Input(error) => BadInput(format!("{error:#}")).into(),
         fake_app::Failure::Run(error) => error,
     })
-}
-
-/// Thousands of short attempts a second cost a third less on one thread than on several.
-fn on_one_thread() -> io::Result<Runtime> {
-    runtime::Builder::new_current_thread().enable_all().build()
 }
 
 fn scope(namespace: Option<String>) -> Scope {
