@@ -15,16 +15,20 @@ pub fn is_installed() -> bool {
 /// Checks every target, and serves nothing.
 pub fn start(task: Task) -> Watched {
     let period = task.period_ms;
+    let (config_file, socket) = ("probe-policy-bench-haproxy.cfg", "probe-policy-bench-haproxy.sock");
+    let socket = temp_dir().join(socket);
+    // It does not run without anything to listen to.
     let mut config = format!(
-        "global\n  nbthread 1\n  maxconn 100\n\
+        "global\n  nbthread 1\n  maxconn 100\n  stats socket {} mode 600\n\
          defaults\n  mode http\n  timeout connect 1s\n  timeout client 5s\n  timeout server 5s\n  timeout check 1s\n\
          backend targets\n  option httpchk\n  http-check send meth GET uri /healthz ver HTTP/1.1 hdr Host x\n  \
-         http-check expect status 200\n  default-server inter {period}ms fall 3 rise 1\n"
+         http-check expect status 200\n  default-server inter {period}ms fall 3 rise 1\n",
+        socket.display()
     );
     for index in 0..task.targets {
         writeln!(config, "  server s{index} {}:{PORT} check", Task::address(index).ip()).unwrap();
     }
-    let path = temp_dir().join("probe-policy-bench-haproxy.cfg");
+    let path = temp_dir().join(config_file);
     fs::write(&path, config).unwrap();
     let mut command = Command::new("haproxy");
     command.arg("-db").arg("-f").arg(path);

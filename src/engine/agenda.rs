@@ -114,7 +114,9 @@ impl Agenda {
 
     fn place(&mut self, index: u32, at: Time) {
         let mut node = self.entries.len() + index as usize;
-        self.nodes[node] = at;
+        if std::mem::replace(&mut self.nodes[node], at) == at {
+            return;
+        }
         while node > 1 {
             let earlier = self.nodes[node].min(self.nodes[node ^ 1]);
             node /= 2;

@@ -153,7 +153,11 @@ impl Judge {
 
     /// When the attempts under way, if any, begin to be given up as our own fault.
     pub(super) fn overdue(&self) -> Option<Time> {
-        self.earlier.iter().chain(&self.latest).map(|attempt| attempt.overdue).min()
+        let latest = self.latest.map(|attempt| attempt.overdue);
+        self.earlier
+            .iter()
+            .map(|attempt| attempt.overdue)
+            .fold(latest, |first, at| Some(first.map_or(at, |first| first.min(at))))
     }
 
     /// Gives up attempts whose answer never came.
@@ -161,11 +165,9 @@ impl Judge {
         if self.latest.take_if(|attempt| attempt.overdue <= now).is_some() {
             self.prober_errors = self.prober_errors.saturating_add(1);
         }
-        self.earlier.retain(|attempt| {
-            let is_overdue = attempt.overdue <= now;
-            self.prober_errors = self.prober_errors.saturating_add(u32::from(is_overdue));
-            !is_overdue
-        });
+        for _ in self.earlier.extract_if(.., |attempt| attempt.overdue <= now) {
+            self.prober_errors = self.prober_errors.saturating_add(1);
+        }
     }
 
     /// Takes an attempt's outcome; anything but an attempt under way is void, and so is what one that began before a

@@ -137,7 +137,11 @@ impl Fleet {
             },
             stand: spec.floor.and_then(|_| gate::stand(replica, self, spec)),
         };
-        let before = std::mem::replace(&mut replica.compared, Compared(Some((key, latest)))).in_fleet(key);
+        let compared = Compared(Some((key, latest)));
+        if compared == replica.compared {
+            return false;
+        }
+        let before = std::mem::replace(&mut replica.compared, compared).in_fleet(key);
         self.standings.change(before, latest);
         before.liveness != latest.liveness || before.stand != latest.stand
     }
