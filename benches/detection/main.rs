@@ -13,6 +13,8 @@
 
 mod ours;
 mod peers;
+#[path = "../warm/mod.rs"]
+mod warm;
 
 use probe_policy::engine::{Span, Time};
 

@@ -15,6 +15,8 @@ mod haproxy;
 mod measure;
 mod ours;
 mod target;
+#[path = "../warm/mod.rs"]
+mod warm;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{env, fs, thread};
+
+use probe_policy::runtime::Clock;
 
 use super::Task;
 
@@ -72,10 +74,11 @@ pub fn cost(task: Task, start: fn(Task) -> Watched) -> Cost {
     requests();
     let prober = start(task);
     thread::sleep(WARM_UP + Duration::from_millis(task.period_ms));
-    let (begin, used, asked) = (now(), prober.cpu(), requests());
+    let clock = Clock::start();
+    let (begin, used, asked) = (clock.now(), prober.cpu(), requests());
     thread::sleep(WINDOW);
     let (used, asked) = (prober.cpu() - used, requests() - asked);
-    let scheduled = f64::from(task.targets) * begin.elapsed().as_secs_f64() * 1e3 / task.period_ms as f64;
+    let scheduled = f64::from(task.targets) * clock.now().since(begin).as_secs_f64() * 1e3 / task.period_ms as f64;
     Cost {
         micros: used.as_secs_f64() * 1e6 / asked as f64,
         done: 100.0 * asked as f64 / scheduled,
@@ -87,9 +90,4 @@ pub fn cost(task: Task, start: fn(Task) -> Watched) -> Cost {
 pub fn median(mut rounds: Vec<Cost>) -> Cost {
     rounds.sort_by(|a, b| a.micros.total_cmp(&b.micros));
     rounds[rounds.len() / 2]
-}
-
-#[expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
-fn now() -> Instant {
-    Instant::now()
 }

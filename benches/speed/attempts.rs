@@ -1,15 +1,11 @@
 //! The engine alone: a fleet in which every attempt passes, attempt by attempt.
 
 use probe_policy::api::ParsedPolicy;
-use probe_policy::engine::{
-    Container, ContainerState, Effect, EffectResult, Engine, Gate, GateSeen, Incarnation, Input, Lifecycle,
-    Observation, Outcome, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Phase, Place, PolicyKey, Readiness,
-    Remembered, ReplicaKey, Slot, Span, Target, Time,
-};
+use probe_policy::engine::{Effect, EffectResult, Engine, Input, Outcome, OutcomeClass, Phase, Span, Time};
 use probe_policy::lesson::Setting;
 
-const POLICY: PolicyKey = PolicyKey(0);
-const OWNER: OwnerKey = OwnerKey(0);
+use super::warm;
+
 const REPLICAS: u32 = 1_000;
 
 /// Prints how many attempts a second the engine starts and judges.
@@ -34,21 +30,9 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// Replicas that are through with startup and in the pool.
     fn new(phase: Phase) -> Self {
         let ParsedPolicy { policy, .. } = Setting::PlusStartup.policy().unwrap().spec.parse(1, phase).unwrap();
-        let mut engine = Engine::new();
-        let seen = Owner { kind: OwnerKind::Recreates, desired: REPLICAS, first: 0 };
-        let rules = PerRule { startup: true, liveness: true, readiness: true };
-        engine.handle(Time::ZERO, Input::OwnerSeen { owner: OWNER, seen });
-        engine.handle(Time::ZERO, Input::PolicySet { policy: POLICY, spec: Box::new(policy) });
-        engine.handle(Time::ZERO, Input::PassedBefore { policy: POLICY, rules });
-        for index in 0..REPLICAS {
-            let replica = ReplicaKey { index, generation: 0 };
-            engine.handle(Time::ZERO, Input::ReplicaSeen { replica, seen: Box::new(observation(index)) });
-        }
-        engine.handle(Time::ZERO, Input::Synced);
-        Self { engine, now: Time::ZERO, effects: Vec::new() }
+        Self { engine: warm::engine(policy, REPLICAS, Time::ZERO), now: Time::ZERO, effects: Vec::new() }
     }
 
     /// Lets time pass, and every attempt; returns how many there were.
@@ -58,21 +42,12 @@ impl Fleet {
         loop {
             self.engine.poll(self.now, &mut self.effects);
             for effect in self.effects.drain(..) {
-                match effect {
-                    Effect::StartAttempt { attempt, .. } => {
-                        let outcome = Outcome { class: OutcomeClass::Passed, took: Span::ZERO };
-                        self.engine.handle(self.now, Input::AttemptFinished { attempt, outcome });
-                        attempts += 1;
-                    }
-                    Effect::SetGate { replica, .. } => {
-                        self.engine.handle(self.now, Input::GateResult { replica, result: EffectResult::Applied });
-                    }
-                    Effect::RecordIntent { .. }
-                    | Effect::Restart { .. }
-                    | Effect::Record(_)
-                    | Effect::RecordFleet(_)
-                    | Effect::Published { .. }
-                    | Effect::Took { .. } => {}
+                if let Effect::StartAttempt { attempt, .. } = effect {
+                    let outcome = Outcome { class: OutcomeClass::Passed, took: Span::ZERO };
+                    self.engine.handle(self.now, Input::AttemptFinished { attempt, outcome });
+                    attempts += 1;
+                } else if let Effect::SetGate { replica, .. } = effect {
+                    self.engine.handle(self.now, Input::GateResult { replica, result: EffectResult::Applied });
                 }
             }
             self.engine.poll(self.now, &mut self.effects);
@@ -83,25 +58,5 @@ impl Fleet {
         }
         self.now = end;
         attempts
-    }
-}
-
-fn observation(index: u32) -> Observation {
-    let target = Some(Target::Container(Container {
-        incarnation: Incarnation(1),
-        state: ContainerState::Running { since: Time::ZERO },
-        remembered: Some(Remembered { started: true }),
-    }));
-    Observation {
-        policy: Some(POLICY),
-        owner: Some(OWNER),
-        place: Place::Fixed(Slot::Ordinal(index)),
-        node: None,
-        lifecycle: Lifecycle::Live,
-        ready: Readiness::Ready,
-        gate: GateSeen::Set(Gate::Open),
-        targets: PerRule { startup: target, liveness: target, readiness: target },
-        spread: u64::from(index),
-        created: Time::ZERO,
     }
 }

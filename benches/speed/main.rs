@@ -11,6 +11,8 @@ mod clock;
 mod fleet;
 mod lesson;
 mod sweep;
+#[path = "../warm/mod.rs"]
+mod warm;
 
 fn main() {
     lesson::print();
