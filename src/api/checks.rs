@@ -39,6 +39,11 @@ impl<T, P> Check<T, P> {
         (self.parse)(value)
             .ok_or_else(|| SpecError { path: format!("{path}{}", self.member), sentence: self.sentence.to_owned() })
     }
+
+    /// The same of a value that may be left out.
+    pub fn parse_optional(&self, path: impl Display, value: Option<&T>) -> Result<Option<P>, SpecError> {
+        value.map(|value| self.parse(path, value)).transpose()
+    }
 }
 
 /// A malformed duration is refused by a rule of its own, so this one lets it pass.
@@ -53,6 +58,45 @@ macro_rules! from_to {
             "') && duration(self) <= duration('",
             $max,
             "'))"
+        )
+    };
+}
+
+/// Two members in that order; malformed ones pass here too.
+macro_rules! in_order {
+    ($first:literal, $order:literal, $second:literal) => {
+        concat!(
+            "!self.",
+            $first,
+            ".matches(",
+            duration_pattern!(),
+            ") || !self.",
+            $second,
+            ".matches(",
+            duration_pattern!(),
+            ") || duration(self.",
+            $first,
+            ") ",
+            $order,
+            " duration(self.",
+            $second,
+            ")"
+        )
+    };
+}
+
+/// A number of that size at least or, but for what else is allowed, a percentage.
+macro_rules! amount_from {
+    ($least:literal) => {
+        amount_from!($least, "")
+    };
+    ($least:literal, $or:literal) => {
+        concat!(
+            "type(self) == int ? self >= ",
+            $least,
+            " && self <= 10000 : ",
+            $or,
+            "self.matches('^([1-9][0-9]?|100)%$')"
         )
     };
 }
@@ -103,7 +147,7 @@ pub const COUNT: Check<i32, NonZeroU32> = Check {
     cel: "self >= 1 && self <= 10000",
     member: "",
     sentence: "must be from 1 to 10000",
-    parse: |count| u32::try_from(*count).ok().filter(|n| *n <= 10_000).and_then(NonZeroU32::new),
+    parse: |count| count_from(*count, 1).and_then(NonZeroU32::new),
 };
 
 /// Limits that may be none.
@@ -111,7 +155,7 @@ pub const COUNT_OR_NONE: Check<i32, Option<NonZeroU32>> = Check {
     cel: "self >= 0 && self <= 10000",
     member: "",
     sentence: "must be from 0 to 10000",
-    parse: |count| u32::try_from(*count).ok().filter(|n| *n <= 10_000).map(NonZeroU32::new),
+    parse: |count| count_from(*count, 0).map(NonZeroU32::new),
 };
 
 /// Startup and liveness, whose first pass decides.
@@ -124,13 +168,7 @@ pub const PASSES_AT_ONCE: Check<RuleSpec> = Check {
 
 /// The period before the first pass.
 pub const STARTS_QUICKER: Check<RuleSpec> = Check {
-    cel: concat!(
-        "!has(self.startupPeriod) || !self.startupPeriod.matches(",
-        duration_pattern!(),
-        ") || !self.period.matches(",
-        duration_pattern!(),
-        ") || duration(self.startupPeriod) < duration(self.period)"
-    ),
+    cel: concat!("!has(self.startupPeriod) || ", in_order!("startupPeriod", "<", "period")),
     member: ".startupPeriod",
     sentence: "must be shorter than period",
     parse: |rule| rule.startup_period.is_none_or(|quicker| quicker < rule.period).then_some(()),
@@ -138,13 +176,7 @@ pub const STARTS_QUICKER: Check<RuleSpec> = Check {
 
 /// The period of an undecided streak.
 pub const RECHECKS_QUICKER: Check<RuleSpec> = Check {
-    cel: concat!(
-        "!has(self.fastPeriod) || !self.fastPeriod.matches(",
-        duration_pattern!(),
-        ") || !self.period.matches(",
-        duration_pattern!(),
-        ") || duration(self.fastPeriod) < duration(self.period)"
-    ),
+    cel: concat!("!has(self.fastPeriod) || ", in_order!("fastPeriod", "<", "period")),
     member: ".fastPeriod",
     sentence: "must be shorter than period",
     parse: |rule| rule.fast_period.is_none_or(|quicker| quicker < rule.period).then_some(()),
@@ -186,28 +218,28 @@ pub const CONTAINER: Check<String, String> = Check {
 
 /// How many restarts at once.
 pub const AMOUNT: Check<IntOrString, Amount> = Check {
-    cel: "type(self) == int ? self >= 1 && self <= 10000 : self.matches('^([1-9][0-9]?|100)%$')",
+    cel: amount_from!(1),
     member: "",
     sentence: "must be a number from 1 to 10000, or a percentage from 1% to 100% in quotes if need be",
-    parse: |amount| from_least(amount, 1),
+    parse: |amount| amount_from(amount, 1),
 };
 
 /// How many replicas, or none.
 pub const AMOUNT_OR_NONE: Check<IntOrString, Option<Amount>> = Check {
-    cel: "type(self) == int ? self >= 0 && self <= 10000 : self.matches('^([1-9][0-9]?|100)%$')",
+    cel: amount_from!(0),
     member: "",
     sentence: "must be a number from 0 to 10000, or a percentage from 1% to 100% in quotes if need be",
-    parse: |amount| from_least(amount, 0).map(|amount| Some(amount).filter(|amount| *amount != Amount::Count(0))),
+    parse: |amount| amount_from(amount, 0).map(|amount| Some(amount).filter(|amount| *amount != Amount::Count(0))),
 };
 
 /// How many suspects open the breaker.
 pub const OPEN_AT: Check<IntOrString, Option<Amount>> = Check {
-    cel: "type(self) == int ? self >= 2 && self <= 10000 : self == 'Never' || self.matches('^([1-9][0-9]?|100)%$')",
+    cel: amount_from!(2, "self == 'Never' || "),
     member: "",
     sentence: "must be a number from 2 to 10000, a percentage from 1% to 100%, or Never",
     parse: |amount| match amount {
         IntOrString::String(text) if text == "Never" => Some(None),
-        IntOrString::String(_) | IntOrString::Int(_) => from_least(amount, 2).map(Some),
+        IntOrString::String(_) | IntOrString::Int(_) => amount_from(amount, 2).map(Some),
     },
 };
 
@@ -216,19 +248,12 @@ pub const JUDGED: Check<i32, u32> = Check {
     cel: "self >= 2 && self <= 10000",
     member: "",
     sentence: "must be from 2 to 10000",
-    parse: |count| u32::try_from(*count).ok().filter(|n| (2..=10_000).contains(n)),
+    parse: |count| count_from(*count, 2),
 };
 
 /// The backoff's first and longest wait.
 pub const GROWS: Check<BackoffSpec> = Check {
-    cel: concat!(
-        "!self.initial.matches(",
-        duration_pattern!(),
-        ") || !self.max.matches(",
-        duration_pattern!(),
-        ") || ",
-        "duration(self.initial) <= duration(self.max)"
-    ),
+    cel: in_order!("initial", "<=", "max"),
     member: ".initial",
     sentence: "must not be longer than max",
     parse: |backoff| (backoff.initial <= backoff.max).then_some(()),
@@ -236,14 +261,7 @@ pub const GROWS: Check<BackoffSpec> = Check {
 
 /// The backoff's memory.
 pub const OUTLASTS: Check<BackoffSpec> = Check {
-    cel: concat!(
-        "!self.resetAfter.matches(",
-        duration_pattern!(),
-        ") || !self.max.matches(",
-        duration_pattern!(),
-        ") || ",
-        "duration(self.resetAfter) > duration(self.max)"
-    ),
+    cel: in_order!("resetAfter", ">", "max"),
     member: ".resetAfter",
     sentence: "must be longer than max, or a seat that waits would be forgotten",
     parse: |backoff| (backoff.reset_after > backoff.max).then_some(()),
@@ -291,12 +309,15 @@ pub const VALUES_FIT: Check<Requirement> = Check {
     parse: |requirement| (requirement.operator.takes_values() != requirement.values.is_empty()).then_some(()),
 };
 
+/// From `least` to 10000.
+fn count_from(count: i32, least: u32) -> Option<u32> {
+    u32::try_from(count).ok().filter(|n| (least..=10_000).contains(n))
+}
+
 /// A number from `least` to 10000, or a percentage.
-fn from_least(amount: &IntOrString, least: u32) -> Option<Amount> {
+fn amount_from(amount: &IntOrString, least: u32) -> Option<Amount> {
     match amount {
-        IntOrString::Int(count) => {
-            u32::try_from(*count).ok().filter(|n| (least..=10_000).contains(n)).map(Amount::Count)
-        }
+        IntOrString::Int(count) => count_from(*count, least).map(Amount::Count),
         IntOrString::String(text) => {
             let digits = text.strip_suffix('%').filter(|d| d.bytes().all(|b| b.is_ascii_digit()))?;
             let percent = digits.parse().ok().filter(|p| (1..=100).contains(p) && !digits.starts_with('0'))?;

@@ -6,7 +6,7 @@ use super::spec::{
     BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec,
     SharedFailureSpec, Through, WhenBelowSpec,
 };
-use super::{Duration, Handler, Selector, checks};
+use super::{Handler, Selector, checks};
 use crate::engine::{
     Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question,
     RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
@@ -96,8 +96,9 @@ fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError>
         question: ask.question(),
         period: checks::PERIOD.parse(format_args!("{at}.period"), &spec.period)?,
         timeout: checks::PERIOD.parse(format_args!("{at}.timeout"), &spec.timeout)?,
-        startup_period: parse_quicker(&at, ".startupPeriod", spec.startup_period)?,
-        fast_period: parse_quicker(&at, ".fastPeriod", spec.fast_period)?,
+        startup_period: checks::PERIOD
+            .parse_optional(format_args!("{at}.startupPeriod"), spec.startup_period.as_ref())?,
+        fast_period: checks::PERIOD.parse_optional(format_args!("{at}.fastPeriod"), spec.fast_period.as_ref())?,
         initial_delay: checks::DELAY.parse(format_args!("{at}.initialDelay"), &spec.initial_delay)?,
         failure_threshold: checks::COUNT.parse(format_args!("{at}.failureThreshold"), &spec.failure_threshold)?,
         success_threshold: checks::COUNT.parse(format_args!("{at}.successThreshold"), &spec.success_threshold)?,
@@ -119,16 +120,9 @@ fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError>
     Ok((rule, ask))
 }
 
-fn parse_quicker(at: &str, member: &str, period: Option<Duration>) -> Result<Option<Span>, SpecError> {
-    period.map(|period| checks::PERIOD.parse(format_args!("{at}{member}"), &period)).transpose()
-}
-
 fn parse_ask(at: &str, spec: &RuleSpec) -> Result<Ask, SpecError> {
     let handler = Handler::parse(at, spec)?;
-    let container = match &spec.container {
-        Some(name) => Some(checks::CONTAINER.parse(format_args!("{at}.container"), name)?),
-        None => None,
-    };
+    let container = checks::CONTAINER.parse_optional(format_args!("{at}.container"), spec.container.as_ref())?;
     Ok(Ask { handler, container })
 }
 

@@ -54,14 +54,8 @@ pub(super) enum Application {
 impl Tls {
     pub(super) fn parse(at: &str, spec: &TlsSpec, application: Application) -> Result<Self, SpecError> {
         NAMED.parse(at, spec)?;
-        let server_name = match &spec.server_name {
-            Some(name) => Some(SERVER_NAME.parse(format_args!("{at}.serverName"), name)?),
-            None => None,
-        };
-        let roots = match &spec.ca_bundle {
-            Some(bundle) => Some(CA_BUNDLE.parse(format_args!("{at}.caBundle"), bundle)?),
-            None => None,
-        };
+        let server_name = SERVER_NAME.parse_optional(format_args!("{at}.serverName"), spec.server_name.as_ref())?;
+        let roots = CA_BUNDLE.parse_optional(format_args!("{at}.caBundle"), spec.ca_bundle.as_ref())?;
         let config = config(roots, application)
             .map_err(|error| SpecError { path: at.to_owned(), sentence: format!("cannot be set up: {error}") })?;
         Ok(Self { written: spec.clone(), application, server_name, config: Arc::new(config) })
