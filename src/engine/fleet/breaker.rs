@@ -47,24 +47,26 @@ impl Breaker {
         now: Time,
     ) -> Option<(FleetTransitionKind, Reason)> {
         let opens = settings.is_some_and(|settings| settings.opens(tally.failing, tally.judged()));
-        match (self, settings) {
-            (breaker @ Self::Closed, _) if opens => {
-                *breaker = Self::Open { calm: None, trial: Trial::Waits { since: now } };
+        match (&mut *self, settings) {
+            (Self::Closed, _) if opens => {
+                *self = Self::Open { calm: None, trial: Trial::Waits { since: now } };
                 let reason = Reason::Suspects { suspect: tally.failing, judged: tally.judged() };
                 Some((FleetTransitionKind::BreakerOpened, reason))
             }
             (Self::Closed, _) => None,
-            (breaker @ Self::Open { .. }, None) => {
-                *breaker = Self::Closed;
+            (Self::Open { .. }, None) => {
+                *self = Self::Closed;
                 Some((FleetTransitionKind::BreakerClosed, Reason::SwitchedOff))
             }
             (Self::Open { calm, .. }, Some(_)) if opens => {
                 *calm = None;
                 None
             }
-            (breaker @ Self::Open { .. }, Some(BreakerSettings { cooldown, .. })) => {
-                breaker.calm_since(now).filter(|since| *since + *cooldown <= now)?;
-                *breaker = Self::Closed;
+            (Self::Open { calm, .. }, Some(BreakerSettings { cooldown, .. })) => {
+                if *calm.get_or_insert(now) + *cooldown > now {
+                    return None;
+                }
+                *self = Self::Closed;
                 Some((FleetTransitionKind::BreakerClosed, Reason::Calm { span: *cooldown }))
             }
         }
@@ -142,13 +144,6 @@ impl Breaker {
         match self {
             Self::Open { trial: Trial::Waits { since }, .. } => due(settings, *since),
             Self::Closed | Self::Open { trial: Trial::Runs { .. } | Trial::Helped, .. } => None,
-        }
-    }
-
-    fn calm_since(&mut self, now: Time) -> Option<Time> {
-        match self {
-            Self::Closed => None,
-            Self::Open { calm, .. } => Some(*calm.get_or_insert(now)),
         }
     }
 }
