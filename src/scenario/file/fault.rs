@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use super::check::{Nonsense, Turns};
 use crate::scenario::random::Chance;
@@ -11,18 +12,13 @@ use crate::scenario::replica::{Hit, Leave};
 use crate::scenario::timeline::Spell;
 use crate::scenario::{Store, Stores, TrueState};
 
+/// The kinds of fault that hit a replica.
+const OF_A_REPLICA: [&str; 6] = ["stuck", "dependencyLost", "halfDown", "warming", "stopped", "silent"];
+
 /// A fault: one replica or one shared store, the turn in which it begins, one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline, extend("oneOf" = [
-    {"required": ["stuck"]},
-    {"required": ["dependencyLost"]},
-    {"required": ["halfDown"]},
-    {"required": ["warming"]},
-    {"required": ["stopped"]},
-    {"required": ["silent"]},
-    {"required": ["down"]},
-], "if" = {"required": ["down"]}, "then" = {"required": ["store"]}, "else" = {"required": ["replica"]},
+#[schemars(inline, extend("oneOf" = one_of(OF_A_REPLICA.into_iter().chain(["down"])), "if" = {"required": ["down"]}, "then" = {"required": ["store"]}, "else" = {"required": ["replica"]},
 "not" = {"required": ["replica", "store"]}))]
 pub struct Fault {
     /// Which replica is hit.
@@ -59,14 +55,7 @@ pub struct Fault {
 /// A fault that hits every replica at random, independent of the others: one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline, extend("oneOf" = [
-    {"required": ["stuck"]},
-    {"required": ["dependencyLost"]},
-    {"required": ["halfDown"]},
-    {"required": ["warming"]},
-    {"required": ["stopped"]},
-    {"required": ["silent"]},
-]))]
+#[schemars(inline, extend("oneOf" = one_of(OF_A_REPLICA)))]
 pub struct RandomFault {
     /// How many turns lie between two such faults of one replica, on average; at least one.
     pub every: NonZeroU32,
@@ -282,4 +271,9 @@ impl From<Stopped> for Kind {
         let leave = if graceful { Leave::Graceful } else { Leave::Abrupt };
         Self { field: "stopped", state: TrueState::Stopped, lasting, leave }
     }
+}
+
+/// Exactly one of these is there.
+fn one_of(kinds: impl IntoIterator<Item = &'static str>) -> Value {
+    kinds.into_iter().map(|kind| json!({"required": [kind]})).collect()
 }
