@@ -144,11 +144,11 @@ async fn answer(stream: impl AsyncRead + AsyncWrite + Unpin, acts: Vec<Act>) -> 
         connection.abrupt_shutdown(h2::Reason::ENHANCE_YOUR_CALM);
         return std::future::poll_fn(|context| connection.poll_closed(context)).await;
     }
-    // The connection only moves while it is polled, and what was sent moves before the end.
+    // The connection only moves while it is polled, and whoever answers a ping has got what was sent before it.
+    let mut ping_pong = connection.ping_pong().unwrap();
     let acting = async {
         act(respond, acts).await?;
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        Ok(())
+        ping_pong.ping(h2::Ping::opaque()).await.map(drop)
     };
     tokio::select! {
         ended = acting => ended,
