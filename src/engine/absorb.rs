@@ -148,7 +148,7 @@ impl Engine {
             }
         }
         if replica.is_settled {
-            self.replica_agenda.set(attempt.replica.index, replica.next_wake().map(|(at, _)| at));
+            self.replica_agenda.set(attempt.replica.index, replica.next_look());
         } else {
             self.replica_agenda.touch(attempt.replica.index);
             if fleet.compare(key, replica) {

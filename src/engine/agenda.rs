@@ -3,8 +3,11 @@
 use super::Time;
 
 /// When something is to be looked at though nothing happens to it, and what for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Wake(Option<(Time, &'static str)>);
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wake {
+    at: Time,
+    why: &'static str,
+}
 
 /// The agenda of things with dense indices, by when they are to be looked at.
 ///
@@ -23,21 +26,26 @@ struct Entry {
     is_touched: bool,
 }
 
-const NEVER: Time = Time::from_nanos(u64::MAX);
+pub(super) const NEVER: Time = Time::from_nanos(u64::MAX);
+
+impl Default for Wake {
+    fn default() -> Self {
+        Self { at: NEVER, why: "" }
+    }
+}
 
 impl Wake {
     /// Or at that time, if it is earlier.
     pub(super) fn or(&mut self, at: Option<Time>, why: &'static str) {
-        if let Some(at) = at
-            && self.0.is_none_or(|(before, _)| at < before)
-        {
-            self.0 = Some((at, why));
+        let at = at.unwrap_or(NEVER);
+        if at < self.at {
+            *self = Self { at, why };
         }
     }
 
     /// The earliest, if there is one.
     pub(super) fn get(self) -> Option<(Time, &'static str)> {
-        self.0
+        (self.at != NEVER).then_some((self.at, self.why))
     }
 }
 

@@ -154,16 +154,19 @@ impl Judge {
     /// When the attempts under way, if any, begin to be given up as our own fault.
     pub(super) fn overdue(&self) -> Option<Time> {
         let latest = self.latest.map(|attempt| attempt.overdue);
-        self.earlier
-            .iter()
-            .map(|attempt| attempt.overdue)
-            .fold(latest, |first, at| Some(first.map_or(at, |first| first.min(at))))
+        if self.earlier.is_empty() {
+            return latest;
+        }
+        latest.into_iter().chain(self.earlier.iter().map(|attempt| attempt.overdue)).min()
     }
 
     /// Gives up attempts whose answer never came.
     pub(super) fn give_up(&mut self, now: Time) {
         if self.latest.take_if(|attempt| attempt.overdue <= now).is_some() {
             self.prober_errors = self.prober_errors.saturating_add(1);
+        }
+        if self.earlier.is_empty() {
+            return;
         }
         for _ in self.earlier.extract_if(.., |attempt| attempt.overdue <= now) {
             self.prober_errors = self.prober_errors.saturating_add(1);

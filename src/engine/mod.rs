@@ -210,7 +210,7 @@ impl Engine {
                 replica.is_settled = fleet.spec.is_some() && replica.gate.is_settled();
             }
         }
-        replica.next_wake().map(|(at, _)| at)
+        replica.next_look()
     }
 
     fn step_fleet(&mut self, key: PolicyKey, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {

@@ -275,6 +275,11 @@ impl<T> PerRule<T> {
             readiness: value(RuleKind::Readiness),
         }
     }
+
+    /// All three, in the order in which a replica is judged.
+    pub fn all(&self) -> [&T; 3] {
+        [&self.startup, &self.liveness, &self.readiness]
+    }
 }
 
 impl<T> std::ops::Index<RuleKind> for PerRule<T> {

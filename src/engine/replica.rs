@@ -1,6 +1,6 @@
 //! One replica: what was seen of it, what its rules hold of it, and when they ask next.
 
-use super::agenda::Wake;
+use super::agenda::{NEVER, Wake};
 use super::fleet::{Compared, Edition};
 use super::gate::GateKeeper;
 use super::judge::Judge;
@@ -214,22 +214,35 @@ impl Replica {
         }
     }
 
-    /// When something is to be done for it next, and what.
+    /// When something is to be done for it next.
+    pub(super) fn next_look(&self) -> Option<Time> {
+        let mut first = NEVER;
+        self.wakes(|at, _| first = first.min(at.unwrap_or(NEVER)));
+        (first != NEVER).then_some(first)
+    }
+
+    /// The same, and what.
     pub(super) fn next_wake(&self) -> Option<(Time, &'static str)> {
-        if !self.is_live() {
-            return None;
-        }
         let mut first = Wake::default();
-        for judge in RuleKind::ALL.into_iter().filter_map(|kind| self.judges[kind].as_ref()) {
-            first.or(judge.due, "attempt due");
-            first.or(judge.recheck, "re-check due");
-            first.or(judge.overdue(), "attempt overdue");
+        self.wakes(|at, why| first.or(at, why));
+        first.get()
+    }
+
+    #[inline]
+    fn wakes(&self, mut wake: impl FnMut(Option<Time>, &'static str)) {
+        if !self.is_live() {
+            return;
+        }
+        for judge in self.judges.all() {
+            let Some(judge) = judge else { continue };
+            wake(judge.due, "attempt due");
+            wake(judge.recheck, "re-check due");
+            wake(judge.overdue(), "attempt overdue");
         }
         if self.seen.gate != GateSeen::Ungated {
-            first.or(self.gate.release(self.unselected), "gate without a policy");
+            wake(self.gate.release(self.unselected), "gate without a policy");
         }
-        first.or(self.gate.retry(), "gate to be written again");
-        first.get()
+        wake(self.gate.retry(), "gate to be written again");
     }
 
     /// A startup rule that cannot be asked counts as absent.
@@ -238,7 +251,7 @@ impl Replica {
     }
 
     pub(super) fn judges_passed(&self) -> bool {
-        RuleKind::ALL.into_iter().filter_map(|kind| self.judges[kind].as_ref()).any(|judge| judge.passes > 0)
+        self.judges.all().into_iter().flatten().any(|judge| judge.passes > 0)
     }
 
     fn containers(&self) -> PerRule<Option<Incarnation>> {

@@ -23,7 +23,7 @@ impl Engine {
         let Some(spec) = fleet.spec.as_deref().filter(|_| is_its_own) else { return nothing };
         let skipped = replica.skip(spec, fleet.ever_passed, until, answers);
         if skipped != nothing {
-            self.replica_agenda.set(replica.key.index, replica.next_wake().map(|(at, _)| at));
+            self.replica_agenda.set(replica.key.index, replica.next_look());
         }
         skipped
     }
