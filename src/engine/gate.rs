@@ -19,6 +19,8 @@ const EFFECTIVE_WITHIN: Span = Span::from_secs(5);
 pub(super) struct GateKeeper {
     /// What was decided for the present containers.
     held: Option<(Gate, Reason)>,
+    /// How many failures in a row there were when last nobody was ejected for them, since they were shared.
+    spared: u32,
     /// What was decided last, for whatever container.
     last: Option<Gate>,
     /// What the API server holds, as far as we know.
@@ -184,8 +186,8 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     let own = own(replica, policy, spec);
     let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
     let held = |by| (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by });
-    if let (Gate::Closed, Reason::Failed { .. }) = own
-        && let Some(by) = policy.shared_failure().filter(|_| is_in)
+    if let (Gate::Closed, Reason::Failed { streak, .. }) = own
+        && let Some(by) = policy.shared_failure().or(spared(&replica.gate, streak)).filter(|_| is_in)
     {
         return held(by);
     }
@@ -197,6 +199,17 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
             (Gate::Closed, Reason::BelowFloor { ready, floor })
         }
         Some(_) | None => own,
+    }
+}
+
+/// What spoke against an ejection still does until it is asked again: when a shared failure ends, not all are asked at
+/// the same instant.
+fn spared(gate: &GateKeeper, streak: u32) -> Option<Obstacle> {
+    match gate.held {
+        Some((Gate::Open, Reason::Held { by: by @ Obstacle::SharedFailure { .. }, .. })) if gate.spared == streak => {
+            Some(by)
+        }
+        Some(_) | None => None,
     }
 }
 
@@ -245,6 +258,9 @@ fn hold(
     recorder: &mut Recorder<'_>,
 ) {
     let keeper = &mut replica.gate;
+    if let Reason::Held { by: Obstacle::SharedFailure { .. }, .. } = reason {
+        keeper.spared = replica.judges.readiness.as_ref().map_or(0, |judge| judge.fails);
+    }
     // A streak that goes on is no news: the reason stays the one of the decision.
     if keeper.held.is_none_or(|(held, why)| held != gate || why.name() != reason.name()) {
         keeper.held = Some((gate, reason));

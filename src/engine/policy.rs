@@ -167,7 +167,7 @@ pub struct BreakerSettings {
 /// replicas, and more than half of them, failed their latest attempt: then a replica is no worse off than its neighbours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedFailure {
-    /// Nobody who is in is ejected for them.
+    /// Nobody who is in is ejected for them, also when they end, until it is asked again.
     Hold,
     /// A replica is ejected whatever its neighbours do.
     Ignore,

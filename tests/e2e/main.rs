@@ -16,6 +16,7 @@ mod faults;
 mod leaders;
 mod lesson;
 mod modes;
+mod neighbours;
 mod outages;
 mod owners;
 mod pages;

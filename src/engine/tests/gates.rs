@@ -193,3 +193,20 @@ fn who_still_fails_when_most_of_its_neighbours_pass_again_is_ejected() {
     bench.pass(1);
     assert_eq!([0, 1, 2].map(|replica| bench.gate(replica)), [CLOSED, OPEN, OPEN]);
 }
+
+#[test]
+fn when_a_shared_failure_ends_those_who_are_asked_last_stay_in() {
+    let fleet = FleetSettings { shared_failure: SharedFailure::Hold, ..policy().fleet };
+    let rules = PerRule { readiness: Some(rule(10, 2)), ..policy().rules };
+    let mut bench = Bench::with(Policy { fleet, rules, phase: Phase::Spread, ..policy() });
+    (0..8).for_each(|replica| bench.add(replica));
+    bench.pass(30);
+    for replica in 0..8 {
+        bench.answers.insert((replica, RuleKind::Readiness), OutcomeClass::NoResponse);
+    }
+    bench.pass(60);
+    bench.answers.clear();
+    bench.pass(30);
+    let ejected = |replica: &u32| bench.told(*replica).iter().any(|(_, kind)| *kind == TransitionKind::Ejected);
+    assert_eq!((0..8).filter(ejected).collect::<Vec<_>>(), [0; 0]);
+}
