@@ -85,6 +85,8 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::BELOW_FLOOR,
             conditions::BREAKER_OPEN,
             conditions::GAVE_UP,
+            conditions::PAUSED,
+            conditions::PAUSE_INVALID,
             conditions::SHARED_FAILURE,
             conditions::LOOPING,
         ]

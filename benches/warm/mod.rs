@@ -31,6 +31,7 @@ pub fn engine(policy: Policy, replicas: u32, now: Time) -> Engine {
             place: Place::Fixed(Slot::Ordinal(index)),
             node: None,
             lifecycle: Lifecycle::Live,
+            paused_until: None,
             ready: Readiness::Ready,
             gate: GateSeen::Set(Gate::Open),
             targets,

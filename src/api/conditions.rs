@@ -27,6 +27,10 @@ pub const BELOW_FLOOR: &str = "BelowFloor";
 pub const BREAKER_OPEN: &str = "BreakerOpen";
 /// True while replicas are kept in the pool because most of the fleet shares their readiness failure.
 pub const SHARED_FAILURE: &str = "SharedFailure";
+/// True while replicas are let alone on purpose.
+pub const PAUSED: &str = "Paused";
+/// True while somebody asks for a pause in a way that makes no sense.
+pub const PAUSE_INVALID: &str = "PauseInvalid";
 /// True while seats are in a loop.
 pub const LOOPING: &str = "Looping";
 

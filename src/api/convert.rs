@@ -58,6 +58,7 @@ impl ProbePolicySpec {
         let policy = Policy {
             generation,
             mode: self.mode.into(),
+            paused_until: None,
             rules,
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use super::yaml::{self, YamlError};
-use super::{ProbePolicy, ProbePolicySpec, aligned_to};
+use super::{PauseNote, ProbePolicy, ProbePolicySpec, aligned_to};
 use crate::engine::{Phase, RuleKind};
 
 /// Reads the one policy in a file. All that the API server would refuse is refused, with file, line and column.
@@ -25,6 +25,7 @@ pub fn policy_from_str(file: &str, text: &str) -> Result<ProbePolicy, YamlError>
     let Manifest { metadata, spec, .. } = yaml::from_str(file, text)?;
     spec.parse(0, Phase::Spread).map_err(|error| refuse(&error.path, &error.sentence))?;
     aligned_to(&metadata).map_err(|error| refuse(&error.path, &error.sentence))?;
+    PauseNote::of(&metadata).map_err(|error| refuse(&error.path, &error.sentence))?;
     Ok(ProbePolicy { metadata, spec, status: None })
 }
 

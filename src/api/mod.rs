@@ -15,6 +15,7 @@ mod duration;
 mod handler;
 mod manifest;
 mod names;
+mod pause;
 mod place;
 mod port;
 mod seat;
@@ -35,6 +36,7 @@ pub use handler::{
 };
 pub use manifest::{policy_from_str, read_policy};
 pub use names::{ALIGNED_TO, CONTROLLER, GATE, VERDICT, aligned_to};
+pub use pause::{PAUSED_REASON, PAUSED_UNTIL, PauseNote};
 pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};

@@ -27,7 +27,9 @@ use super::{Duration, Selector, checks};
     printcolumn(name = "In Pool", type_ = "integer", json_path = ".status.inPool"),
     printcolumn(name = "Suspect", type_ = "integer", json_path = ".status.suspect"),
     printcolumn(name = "Restarts", type_ = "integer", json_path = ".status.restarts.total"),
+    printcolumn(name = "Paused", type_ = "integer", json_path = ".status.paused"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Paused Until", type_ = "string", json_path = ".status.pausedUntil", priority = 1),
     printcolumn(
         name = "Accepted",
         type_ = "string",

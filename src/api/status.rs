@@ -1,6 +1,6 @@
 //! What the status of a policy says. All of it is written by the controller, by server-side apply.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Time};
 use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,14 @@ pub struct ProbePolicyStatus {
     /// Of the replicas, those with a rule at its failure threshold.
     #[serde(default)]
     pub failing: u32,
+
+    /// Of the replicas, those that are paused: they are not asked, and count neither as starting nor as suspect.
+    #[serde(default)]
+    pub paused: u32,
+
+    /// Until when the policy with all its replicas is paused, if its annotation says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_until: Option<Time>,
 
     /// The restarts that this policy ordered.
     #[serde(default)]

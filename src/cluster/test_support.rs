@@ -186,6 +186,11 @@ impl PolicyBuilder {
         self
     }
 
+    pub(super) fn annotation(mut self, name: &str, value: &str) -> Self {
+        self.0["metadata"]["annotations"][name] = json!(value);
+        self
+    }
+
     pub(super) fn selects(self, label: &str, value: &str) -> Self {
         self.spec("selector", json!({"matchLabels": {label: value}}))
     }

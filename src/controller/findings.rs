@@ -2,13 +2,14 @@
 
 use crate::api::conditions::{
     ACCEPTED, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING,
-    NEVER_PASSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
+    NEVER_PASSED, PAUSE_INVALID, PAUSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
 };
 use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, FloorReport, Gate, Obstacle, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport, Trial, WhenBelow,
+    BreakerReport, FloorReport, Gate, Obstacle, Pause, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport, Trial,
+    WhenBelow,
 };
 
 /// So many names are listed in a sentence before it only counts.
@@ -20,6 +21,8 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
     let in_force = index.in_force(policy);
     let mut claims = vec![
         accepted(record, report),
+        paused(index, record, report),
+        pause_invalid(index, record, report),
         conflicted(index, policy),
         ungated(report),
         never_passed(report),
@@ -68,6 +71,44 @@ fn accepted(record: &PolicyRecord, report: &PolicyReport) -> Claim {
         None => "no valid spec is remembered, so the gates of new containers are open".to_owned(),
     };
     Claim::fails(ACCEPTED, "Invalid", &format!("{problem}; {consequence}"))
+}
+
+fn paused(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> Claim {
+    match report.pause {
+        Some(Pause::Mode) => {
+            return Claim::holds(PAUSED, "Mode", "no attempts are made until the mode is another".to_owned());
+        }
+        Some(Pause::Policy { .. } | Pause::Replica { .. }) => {
+            let note = record.pause.as_ref().and_then(|note| note.as_ref().ok());
+            let message = note.map_or_else(|| "no attempts are made".to_owned(), |note| format!("no attempts {note}"));
+            return Claim::holds(PAUSED, "Policy", message);
+        }
+        None => {}
+    }
+    let paused = report.replica_reports.iter().filter(|replica| replica.pause.is_some()).filter_map(|replica| {
+        let pod = index.pod(replica.replica)?;
+        let note = pod.pause.as_deref()?.as_ref().ok()?;
+        Some(format!("{} {note}", pod.name.name))
+    });
+    let paused = list(paused);
+    if paused.is_empty() {
+        return Claim::fails(PAUSED, "None", "nobody is paused");
+    }
+    Claim::holds(PAUSED, "Pods", format!("no attempts at {paused}"))
+}
+
+fn pause_invalid(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> Claim {
+    let of_policy = record.pause.as_ref().and_then(|pause| pause.as_ref().err()).map(ToString::to_string);
+    let of_pods = report.replica_reports.iter().filter_map(|replica| {
+        let pod = index.pod(replica.replica)?;
+        let error = pod.pause.as_deref()?.as_ref().err()?;
+        Some(format!("{}: {error}", pod.name.name))
+    });
+    let invalid = list(of_policy.into_iter().chain(of_pods));
+    if invalid.is_empty() {
+        return Claim::fails(PAUSE_INVALID, "None", "every pause that is asked for can be read");
+    }
+    Claim::holds(PAUSE_INVALID, "NoInstant", format!("not paused, since {invalid}"))
 }
 
 fn conflicted(index: &Index, policy: PolicyKey) -> Claim {
@@ -279,6 +320,30 @@ mod tests {
         assert_eq!((accepted.holds, accepted.reason), (Holds::False, "Invalid"));
         assert!(accepted.message.starts_with("spec.liveness.period"), "{}", accepted.message);
         assert!(accepted.message.ends_with("; the spec of generation 1 stays in force"));
+    }
+
+    #[test]
+    fn a_pause_says_whose_until_when_and_why_and_one_that_cannot_be_read_says_so() {
+        let pause = "annotations: {probepolicy.dev/paused-until: '2026-01-02T15:04:05Z', \
+                     probepolicy.dev/paused-reason: heap dump}";
+        for (annotations, pause_of, condition, told) in [
+            (pause, true, PAUSED, "no attempts until 2026-01-02T15:04:05Z (heap dump)"),
+            (
+                "annotations: {probepolicy.dev/paused-until: tomorrow}",
+                false,
+                PAUSE_INVALID,
+                "not paused, since metadata.annotations[probepolicy.dev/paused-until]: must be an instant such as \
+                 2026-01-02T15:04:05Z",
+            ),
+        ] {
+            let mut index = fixtures::index();
+            let text = fixtures::policy_text(2).replace("name: web,", &format!("name: web, {annotations},"));
+            index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&text))), Time::ZERO);
+            let pause = index.in_force(POLICY).unwrap().policy.paused_until.map(|until| Pause::Policy { until });
+            assert_eq!(pause.is_some(), pause_of);
+            let finding = finding(&index, &PolicyReport { pause, ..PolicyReport::default() }, condition);
+            assert_eq!((finding.holds, finding.message.as_str()), (Holds::True, told));
+        }
     }
 
     #[test]

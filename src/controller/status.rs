@@ -1,6 +1,6 @@
 //! From what the engine holds to what a policy's status says.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self as meta, Condition, MicroTime};
 use k8s_openapi::jiff::Timestamp;
 
 use super::findings::findings;
@@ -10,7 +10,7 @@ use crate::api::{
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind};
 use crate::engine::{
-    GateSeen, Intent, IntentStage, Lifecycle, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport, Time,
+    GateSeen, Intent, IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport, Time,
 };
 use crate::runtime::timestamp;
 
@@ -40,6 +40,8 @@ pub fn build(
         in_pool: report.in_pool,
         suspect: report.suspect,
         failing: report.failing,
+        paused: report.paused,
+        paused_until: report.pause.and_then(Pause::until).map(|until| meta::Time(timestamp(until))),
         restarts: RestartCounts {
             total: before.restarts.total.saturating_add(report.restarts),
             in_startup: before.restarts.in_startup.saturating_add(report.restarts_in_startup),

@@ -6,7 +6,7 @@ use super::rechecks::Rechecks;
 use super::replica::{Replica, runs, started_at};
 use super::schedule::Grid;
 use super::{
-    AttemptId, Container, Effect, Evidence, Mode, Outcome, OutcomeClass, PerRule, Policy, PolicyKey, Rule, RuleKind,
+    AttemptId, Container, Effect, Evidence, Outcome, OutcomeClass, Pause, PerRule, Policy, PolicyKey, Rule, RuleKind,
     Time,
 };
 
@@ -21,11 +21,13 @@ impl Replica {
     /// Brings the judges in line with the policy's rules and the replica's containers.
     pub(super) fn reconcile(&mut self, fleet: Option<&Fleet>, now: Time) {
         let edition = Some(fleet.map_or_else(Edition::default, |fleet| fleet.edition));
-        if self.reconciled_with == edition {
+        let resumes = self.pause.and_then(Pause::until).is_some_and(|until| until <= now);
+        if self.reconciled_with == edition && !resumes {
             return;
         }
         (self.is_settled, self.reconciled_with) = (false, edition);
         let policy = fleet.and_then(|fleet| fleet.spec.as_deref());
+        self.pause = policy.and_then(|policy| Pause::at(now, policy, self.seen.paused_until));
         for kind in RuleKind::ALL {
             let rule = policy.and_then(|policy| policy.rule(kind));
             let (Some(spec), Some(rule), Some(container)) = (policy, rule, self.container(kind).copied()) else {
@@ -53,7 +55,7 @@ impl Replica {
         effects: &mut Vec<Effect>,
     ) {
         if !self.is_settled {
-            self.schedule(policy, now);
+            self.schedule(now);
         }
         for kind in RuleKind::ALL {
             let Some(judge) = &mut self.judges[kind] else { continue };
@@ -77,8 +79,8 @@ impl Replica {
     }
 
     /// Says when each rule asks first that may ask now.
-    fn schedule(&mut self, policy: &Policy, now: Time) {
-        let may_ask = self.may_ask(policy);
+    fn schedule(&mut self, now: Time) {
+        let may_ask = self.may_ask();
         for kind in RuleKind::ALL {
             let after_startup = kind != RuleKind::Startup && self.started_at == Some(now);
             let Some(judge) = &mut self.judges[kind] else { continue };
@@ -177,10 +179,10 @@ impl Replica {
     }
 
     /// Which rules may ask at all now.
-    pub(super) fn may_ask(&self, policy: &Policy) -> PerRule<bool> {
+    pub(super) fn may_ask(&self) -> PerRule<bool> {
         let started = self.is_started();
         let others = started || self.startup_rule_is_absent();
-        let asked = policy.mode != Mode::Paused && self.is_live();
+        let asked = self.pause.is_none() && self.is_live();
         PerRule::from_fn(|kind| {
             let turn = match kind {
                 RuleKind::Startup => !started,

@@ -5,8 +5,8 @@ use super::judge::Opinion;
 use super::record::Recorder;
 use super::replica::Replica;
 use super::{
-    Effect, EffectResult, Gate, GateSeen, Incarnation, Lifecycle, Mode, Obstacle, Policy, PolicyKey, Pool, Readiness,
-    Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict, WhenBelow,
+    Effect, EffectResult, Gate, GateSeen, Incarnation, Lifecycle, Mode, Obstacle, Pause, Policy, PolicyKey, Pool,
+    Readiness, Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict, WhenBelow,
 };
 
 /// How long no policy must select a replica until its gate is opened.
@@ -160,19 +160,27 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
     let Some(spec) = &policy.spec else {
         return (replica.seen.gate == GateSeen::Unset).then_some((Gate::Open, Reason::InvalidPolicy));
     };
-    match spec.mode {
-        Mode::Observe => Some((Gate::Open, Reason::Observing)),
-        Mode::Paused => (replica.gate.held.is_none() && replica.is_running()).then_some((Gate::Open, Reason::Paused)),
-        Mode::Enforce => Some(match spec.pool {
+    if spec.mode == Mode::Observe {
+        return Some((Gate::Open, Reason::Observing));
+    }
+    match replica.pause {
+        Some(Pause::Mode | Pause::Policy { .. }) => let_in(replica, Reason::Paused),
+        Some(Pause::Replica { .. }) => let_in(replica, Reason::ReplicaPaused),
+        None => Some(match spec.pool {
             Pool::None => (Gate::Open, Reason::NoRule),
             Pool::ReadinessGate => enforce(replica, policy, spec),
         }),
     }
 }
 
-/// What a replica's own rules say of the pool; `None` if it has not started, does not run, or is being ended.
+/// A container that nobody has decided on yet is let in; the others are left as they are.
+fn let_in(replica: &Replica, reason: Reason) -> Option<(Gate, Reason)> {
+    (replica.gate.held.is_none() && replica.is_running()).then_some((Gate::Open, reason))
+}
+
+/// What a replica's own rules say of the pool; `None` if it has not started, does not run, is paused or being ended.
 pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<Stand> {
-    if spec.mode != Mode::Enforce || !replica.is_live() {
+    if spec.mode != Mode::Enforce || replica.pause.is_some() || !replica.is_live() {
         return None;
     }
     match own(replica, policy, spec) {

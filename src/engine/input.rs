@@ -112,6 +112,8 @@ pub struct Observation {
     pub node: Option<NodeKey>,
     /// Whether it is being ended.
     pub lifecycle: Lifecycle,
+    /// Until when it is let alone; `None`, or a time that is over: it is not.
+    pub paused_until: Option<Time>,
     /// What the pool follows: in a cluster the pod's own `Ready` condition.
     pub ready: Readiness,
     /// Its gate as last seen.

@@ -24,7 +24,7 @@
 //! | a rule added | none yet; a container that was started stays started, one in the pool stays in until judged | | due anew | |
 //! | a rule removed | void | void | none | void |
 //! | `mode` to `Observe` | kept | kept | kept | void |
-//! | `mode` to `Paused` | void; the verdict stays | void | none until resumed | void |
+//! | `mode` to `Paused`, or a pause | void; the verdict stays | void | none until resumed | void |
 //! | `restart`, `pool`, `fleet` | kept | kept | kept | looked at again under the new settings |
 //!
 //! A restart that was already ordered is not taken back by any edit.
@@ -39,6 +39,7 @@ mod input;
 mod judge;
 mod keys;
 mod outcome;
+mod pause;
 mod policy;
 mod reason;
 mod rechecks;
@@ -74,6 +75,7 @@ pub use keys::{
     AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, SeatKey, Slot, TransitionId,
 };
 pub use outcome::{Evidence, Outcome, OutcomeClass};
+pub use pause::Pause;
 pub use policy::{
     Amount, Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool,
     RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,

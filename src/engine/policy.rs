@@ -11,6 +11,8 @@ pub struct Policy {
     pub generation: i64,
     /// Whether decisions are carried out.
     pub mode: Mode,
+    /// Until when it is paused, whatever the mode; `None`, or a time that is over: it is not.
+    pub paused_until: Option<Time>,
     /// The rules, by kind.
     pub rules: PerRule<Option<Rule>>,
     /// How restarts are done and held back.

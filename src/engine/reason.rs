@@ -11,6 +11,8 @@ pub enum Reason {
     Observing,
     /// The policy is paused.
     Paused,
+    /// The replica is paused.
+    ReplicaPaused,
     /// The policy makes no sense and no valid one is remembered.
     InvalidPolicy,
     /// No policy selects the replica any more.
@@ -172,6 +174,7 @@ impl Reason {
         match self {
             Self::Observing => "Observing",
             Self::Paused => "Paused",
+            Self::ReplicaPaused => "ReplicaPaused",
             Self::InvalidPolicy => "InvalidPolicy",
             Self::NoPolicy => "NoPolicy",
             Self::NoRule => "NoRule",
@@ -239,6 +242,7 @@ impl fmt::Display for Reason {
         match self {
             Self::Observing => f.write_str("the policy observes, so the gate is open"),
             Self::Paused => f.write_str("the policy is paused"),
+            Self::ReplicaPaused => f.write_str("the replica is paused"),
             Self::InvalidPolicy => f.write_str("the policy is invalid and no valid one is remembered"),
             Self::NoPolicy => f.write_str("no policy selects this replica"),
             Self::NoRule => f.write_str("no rule keeps this replica out"),

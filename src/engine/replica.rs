@@ -6,7 +6,7 @@ use super::gate::GateKeeper;
 use super::judge::Judge;
 use super::{
     Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass,
-    PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
+    Pause, PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
 };
 
 /// One replica.
@@ -22,6 +22,8 @@ pub(super) struct Replica {
     pub(super) obstacle: Option<Obstacle>,
     /// Since when no policy has selected it.
     pub(super) unselected: Option<Time>,
+    /// Why it is let alone, as of when it was last reconciled.
+    pub(super) pause: Option<Pause>,
     /// How it is counted among the standings of its fleet.
     pub(super) compared: Compared,
     /// To look at it would do nothing but start attempts, until something happens to it.
@@ -57,6 +59,7 @@ impl Replica {
             assigned: None,
             obstacle: None,
             unselected: seen.policy.is_none().then_some(now),
+            pause: None,
             compared: Compared::default(),
             is_settled: false,
             reconciled_with: None,
@@ -105,7 +108,7 @@ impl Replica {
         if policy.mode != Mode::Enforce || !restarting.into_iter().any(fails) {
             return None;
         }
-        let may_ask = self.may_ask(policy);
+        let may_ask = self.may_ask();
         restarting.into_iter().find(|kind| may_ask[*kind] && fails(*kind))
     }
 
@@ -124,7 +127,7 @@ impl Replica {
     }
 
     /// What the latest attempt of the readiness rule came to; `None` while that rule does not judge the replica: it is
-    /// starting, down or being ended, or has no finished attempt.
+    /// starting, down, paused or being ended, or has no finished attempt.
     pub(super) fn readiness(&self) -> Option<Evidence> {
         self.latest(RuleKind::Readiness).filter(|_| self.is_started() || self.startup_rule_is_absent())
     }
@@ -138,7 +141,7 @@ impl Replica {
     fn latest(&self, kind: RuleKind) -> Option<Evidence> {
         let container = self.container(kind).filter(|container| runs(container.state))?;
         let judge = self.judges[kind].as_ref().filter(|judge| judge.container == container.incarnation)?;
-        judge.last.filter(|_| self.is_live()).map(OutcomeClass::evidence)
+        judge.last.filter(|_| self.is_live() && self.pause.is_none()).map(OutcomeClass::evidence)
     }
 
     /// It is meant to run.
@@ -197,6 +200,8 @@ impl Replica {
         };
         if self.seen.lifecycle == Lifecycle::Terminating {
             ReplicaState::Terminating
+        } else if self.pause.is_some() {
+            ReplicaState::Paused
         } else if !self.is_running() {
             ReplicaState::Down
         } else if self.judges.startup.is_some() && !self.is_started() {
@@ -239,6 +244,7 @@ impl Replica {
             wake(judge.recheck, "re-check due");
             wake(judge.overdue(), "attempt overdue");
         }
+        first.or(self.pause.and_then(Pause::until), "pause ends");
         if self.seen.gate != GateSeen::Ungated {
             wake(self.gate.release(self.unselected), "gate without a policy");
         }

@@ -4,8 +4,8 @@ use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
 use super::seat::Seat;
 use super::{
-    Gate, GateSeen, Lifecycle, Obstacle, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind,
-    SeatKey, SeatMemory, TargetProblem, Time, Trial,
+    Gate, GateSeen, Lifecycle, Obstacle, Pause, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey,
+    RuleKind, SeatKey, SeatMemory, TargetProblem, Time, Trial,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -40,6 +40,10 @@ pub struct PolicyReport {
     pub in_loop: u32,
     /// Seats that are not restarted any more, since it has not helped.
     pub gave_up: u32,
+    /// Replicas that are paused; they count neither as starting nor as suspect.
+    pub paused: u32,
+    /// Why the policy with all its replicas is paused.
+    pub pause: Option<Pause>,
     /// Whether the pool is below its floor.
     pub floor: FloorReport,
     /// Whether restarts wait because many replicas are suspect at once.
@@ -121,6 +125,8 @@ pub struct ReplicaReport {
     pub lifecycle: Lifecycle,
     /// What it is held for.
     pub state: ReplicaState,
+    /// Why it is let alone.
+    pub pause: Option<Pause>,
     /// Where the gate should stand, and why; `None` where the engine leaves it alone.
     pub gate: Option<(Gate, Reason)>,
     /// Failures in a row, by rule that judges it.
@@ -148,6 +154,8 @@ pub enum ReplicaState {
     Failing,
     /// A restart of it is in flight.
     Restarting,
+    /// It is let alone.
+    Paused,
     /// It is being ended.
     Terminating,
 }
@@ -163,6 +171,7 @@ pub(super) fn report<'a>(
     let wants_gates = spec.is_some_and(|spec| spec.pool == Pool::ReadinessGate);
     let mut report = PolicyReport {
         generation: spec.map(|spec| spec.generation),
+        pause: spec.and_then(|spec| Pause::at(now, spec, None)),
         restarts: fleet.restarts.total,
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
@@ -200,6 +209,7 @@ pub(super) fn report<'a>(
             seat: replica.seat(),
             lifecycle: replica.seen.lifecycle,
             state,
+            pause: replica.pause,
             gate: replica.gate.held(),
             streaks: PerRule {
                 startup: replica.judges.startup.as_ref().map(|judge| judge.fails),
@@ -225,6 +235,7 @@ impl PolicyReport {
                 self.suspect += 1;
                 self.failing += 1;
             }
+            ReplicaState::Paused => self.paused += 1,
             ReplicaState::Unjudged | ReplicaState::Healthy | ReplicaState::Terminating => {}
         }
         for kind in RuleKind::ALL {
@@ -259,7 +270,7 @@ fn count<T>(things: impl Iterator<Item = T>) -> u32 {
 
 impl ReplicaState {
     /// Every state, in the order of the enum.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Down,
         Self::Starting,
         Self::Unjudged,
@@ -267,6 +278,7 @@ impl ReplicaState {
         Self::Suspect,
         Self::Failing,
         Self::Restarting,
+        Self::Paused,
         Self::Terminating,
     ];
 
@@ -280,6 +292,7 @@ impl ReplicaState {
             Self::Suspect => "suspect",
             Self::Failing => "failing",
             Self::Restarting => "restarting",
+            Self::Paused => "paused",
             Self::Terminating => "terminating",
         }
     }

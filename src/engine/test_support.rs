@@ -27,6 +27,7 @@ pub(super) fn policy() -> Policy {
     Policy {
         generation: 1,
         mode: Mode::Enforce,
+        paused_until: None,
         rules: PerRule { startup: Some(rule(1, 6)), liveness: Some(rule(1, 3)), readiness: Some(rule(1, 1)) },
         restart: RestartSettings {
             method: RestartMethod::Evict,
@@ -120,6 +121,7 @@ impl Bench {
             place: Place::Fixed(Slot::Ordinal(index)),
             node: None,
             lifecycle: Lifecycle::Live,
+            paused_until: None,
             ready: Readiness::NotReady,
             gate: GateSeen::Unset,
             targets,

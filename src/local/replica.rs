@@ -126,6 +126,7 @@ impl Replica {
             place: Place::Fixed(Slot::Ordinal(self.number)),
             node: None,
             lifecycle: Lifecycle::Live,
+            paused_until: None,
             ready: if self.is_in_pool() { Readiness::Ready } else { Readiness::NotReady },
             gate: if has_gates(policy) { GateSeen::Set(self.gate) } else { GateSeen::Ungated },
             targets,

@@ -1,7 +1,10 @@
 //! What happens to the gate when nobody enforces.
 
 use k8s_openapi::jiff::Timestamp;
-use probe_policy::api::ProbePolicy;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{Patch, PatchParams};
+use probe_policy::api::conditions::{PAUSE_INVALID, PAUSED};
+use probe_policy::api::{PAUSED_REASON, PAUSED_UNTIL, ProbePolicy};
 use serde_json::json;
 
 use crate::support::{
@@ -52,6 +55,34 @@ async fn a_paused_policy_lets_new_pods_in_and_leaves_the_others() {
 
     let moved: Vec<_> = witness.since(ejected).into_iter().filter(|it| it.pod != "fake-2").collect();
     assert_eq!(moved, []);
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster"]
+async fn a_paused_pod_is_let_alone_and_restarted_once_its_pause_is_over() {
+    let cluster = Cluster::shared().await;
+    let namespace = Namespace::new(&cluster, "pause").await;
+    namespace.policy("fake", &["mode: Enforce", RULES, UNGUARDED]).await;
+    let faults = json!([{"replica": 1, "at": 20, "stuck": {}}]);
+    let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&Fleet::stateful_set(2).faults(faults)).await;
+    namespace.all_ready(2).await;
+
+    annotate(&namespace, json!({PAUSED_REASON: "heap dump"})).await;
+    let message = namespace.condition("fake", PAUSE_INVALID, "NoInstant").await;
+    assert!(message.contains("fake-1: metadata.annotations[probepolicy.dev/paused-until]"), "{message}");
+
+    let until = start + seconds(40);
+    annotate(&namespace, json!({PAUSED_UNTIL: until.to_string()})).await;
+    let message = namespace.condition("fake", PAUSED, "Pods").await;
+    assert_eq!(message, format!("no attempts at fake-1 until {until} (heap dump)"));
+    let evicted = witness.sees("fake-1", What::Evicted, start).await;
+    assert!(evicted > until, "evicted at {evicted}");
+}
+
+async fn annotate(namespace: &Namespace, annotations: serde_json::Value) {
+    let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
+    namespace.api::<Pod>().patch("fake-1", &PatchParams::default(), &patch).await.unwrap();
 }
 
 #[tokio::test]

@@ -201,6 +201,7 @@ impl Index {
             place,
             node,
             lifecycle: pod.record.lifecycle,
+            paused_until: pod.record.paused_until(),
             ready: pod.record.ready,
             gate: pod.record.gate,
             targets: policy
@@ -264,9 +265,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::api::PAUSED_UNTIL;
     use crate::cluster::Change;
     use crate::cluster::test_support::{FIRST, OLDEST, World, observed, policy, web};
-    use crate::engine::Readiness;
+    use crate::engine::{Readiness, Span};
 
     #[test]
     fn a_pod_that_no_policy_selects_and_without_our_gate_is_not_told() {
@@ -294,6 +296,35 @@ mod tests {
         assert_eq!(world.pod(web("a").version("2")), []);
         assert_eq!(world.policy(policy("p", "00:00:00").status(json!({"replicas": 1})).record()), []);
         assert_eq!(observed(&world.pod(web("a").condition("Ready", "True")))[0].ready, Readiness::Ready);
+    }
+
+    #[test]
+    fn a_pause_of_a_pod_or_a_policy_is_told_and_one_that_is_no_instant_pauses_nothing() {
+        let mut world = World::new();
+        let policies = |until| policy("p", "00:00:00").annotation(PAUSED_UNTIL, until).record();
+        world.policy(policy("p", "00:00:00").record());
+        let paused = |told: &[Input]| observed(told)[0].paused_until;
+        let pod = |until| web("a").annotation(PAUSED_UNTIL, until);
+        assert_eq!(paused(&world.pod(web("a"))), None);
+        assert_eq!(paused(&world.pod(pod("1970-01-01T00:00:07Z"))), Some(Time::ZERO + Span::from_secs(7)));
+        assert_eq!(paused(&world.pod(pod("for ever"))), None);
+
+        let told = world.policy(policies("1970-01-01T00:00:09Z"));
+        let [Input::PolicySet { spec, .. }] = &told[..] else { panic!("{told:?}") };
+        assert_eq!(spec.paused_until, Some(Time::ZERO + Span::from_secs(9)));
+        let told = world.policy(policies("tomorrow"));
+        let [Input::PolicySet { spec, .. }] = &told[..] else { panic!("{told:?}") };
+        assert_eq!(spec.paused_until, None);
+    }
+
+    #[test]
+    fn a_policy_that_makes_no_sense_any_more_can_still_be_paused() {
+        let mut world = World::new();
+        world.policy(policy("p", "00:00:00").record());
+        let invalid = policy("p", "00:00:00").spec("selector", json!({"matchLabels": {}}));
+        let told = world.policy(invalid.annotation(PAUSED_UNTIL, "1970-01-01T00:00:09Z").record());
+        let [Input::PolicySet { spec, .. }, Input::PolicyInvalid { .. }] = &told[..] else { panic!("{told:?}") };
+        assert_eq!(spec.paused_until, Some(Time::ZERO + Span::from_secs(9)));
     }
 
     #[test]

@@ -30,24 +30,20 @@ impl Policies {
         let was_invalid = before.as_ref().is_some_and(|before| before.record.spec.is_err());
         let selected = before.as_ref().and_then(Entry::selector).cloned();
         let remembered = before.and_then(|before| before.in_force);
-        let mut entry = Entry { record, in_force: None };
-        let mut changed = false;
-        match &entry.record.spec {
-            Ok(spec) => {
-                if was_invalid || remembered.as_ref() != Some(spec) {
-                    inputs.push(Input::PolicySet { policy, spec: Box::new(spec.policy.clone()) });
-                    changed = true;
-                }
-                entry.in_force = Some(spec.clone());
-            }
-            Err(_) => {
-                if !was_invalid {
-                    inputs.push(Input::PolicyInvalid { policy });
-                }
-                entry.in_force = remembered;
-                changed = entry.selector() != selected.as_ref();
-            }
+        let is_invalid = record.spec.is_err();
+        let mut in_force = record.spec.as_ref().ok().cloned().or_else(|| remembered.clone());
+        if let Some(spec) = &mut in_force {
+            spec.policy.paused_until = record.paused_until();
         }
+        let is_news = in_force != remembered || (was_invalid && !is_invalid);
+        if let Some(spec) = in_force.as_ref().filter(|_| is_news) {
+            inputs.push(Input::PolicySet { policy, spec: Box::new(spec.policy.clone()) });
+        }
+        if is_invalid && !was_invalid {
+            inputs.push(Input::PolicyInvalid { policy });
+        }
+        let entry = Entry { record, in_force };
+        let changed = if is_invalid { entry.selector() != selected.as_ref() } else { is_news };
         self.entries.insert(policy, entry);
         changed
     }

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use k8s_openapi::api::core::v1 as core;
 
 use super::{ObjectName, OwnerRef, ResourceVersion, Uid};
-use crate::api::{GATE, VERDICT, VerdictAnnotation};
+use crate::api::{GATE, PauseNote, SpecError, VERDICT, VerdictAnnotation};
 use crate::engine::{ContainerState, Gate, GateSeen, Lifecycle, Readiness, Time};
 use crate::runtime::time;
 
@@ -43,6 +43,8 @@ pub struct PodRecord {
     pub default_container: Option<Box<str>>,
     /// The verdict that an earlier engine left on it.
     pub verdict: Option<Box<VerdictAnnotation>>,
+    /// The pause that its annotations ask for, or why that makes no sense.
+    pub pause: Option<Box<Result<PauseNote, SpecError>>>,
 }
 
 /// A container that a rule may mean.
@@ -92,6 +94,7 @@ impl From<core::Pod> for PodRecord {
             resource_version: ResourceVersion::of(&meta),
             default_container: annotation(DEFAULT_CONTAINER).map(|name| name.as_str().into()),
             verdict: annotation(VERDICT).and_then(|text| VerdictAnnotation::parse(text).ok()).map(Box::new),
+            pause: PauseNote::of(&meta).transpose().map(Box::new),
             created: meta.creation_timestamp.as_ref().map_or(Time::ZERO, |created| time(created.0)),
             lifecycle: match status.phase.as_deref() {
                 Some("Succeeded" | "Failed") => Lifecycle::Terminating,
@@ -111,6 +114,13 @@ impl From<core::Pod> for PodRecord {
             labels: meta.labels.unwrap_or_default(),
             node: spec.node_name.map(Into::into),
         }
+    }
+}
+
+impl PodRecord {
+    /// Until when it is paused; `None`, or a time that is over: it is not.
+    pub fn paused_until(&self) -> Option<Time> {
+        Some(time(self.pause.as_deref()?.as_ref().ok()?.until))
     }
 }
 

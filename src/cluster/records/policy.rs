@@ -1,7 +1,7 @@
 use kube::core::{DeserializeGuard, ObjectMeta};
 
 use super::{ObjectName, ResourceVersion, Uid};
-use crate::api::{ParsedPolicy, ProbePolicy, ProbePolicyStatus, Selector, aligned_to};
+use crate::api::{ParsedPolicy, PauseNote, ProbePolicy, ProbePolicyStatus, Selector, SpecError, aligned_to};
 use crate::engine::{Phase, Time};
 use crate::runtime::time;
 
@@ -20,6 +20,8 @@ pub struct PolicyRecord {
     pub created: Time,
     /// What it asks for, or why that makes no sense.
     pub spec: Result<Box<ParsedPolicy>, PolicyProblem>,
+    /// The pause that its annotations ask for, or why that makes no sense.
+    pub pause: Option<Result<PauseNote, SpecError>>,
     /// What its status said; `None` if there was none, or none that can be read.
     pub status: Option<Box<ProbePolicyStatus>>,
 }
@@ -48,6 +50,11 @@ impl From<DeserializeGuard<ProbePolicy>> for PolicyRecord {
 }
 
 impl PolicyRecord {
+    /// Until when it is paused; `None`, or a time that is over: it is not.
+    pub fn paused_until(&self) -> Option<Time> {
+        Some(time(self.pause.as_ref()?.as_ref().ok()?.until))
+    }
+
     fn of(meta: &ObjectMeta, spec: Result<Box<ParsedPolicy>, PolicyProblem>) -> Self {
         Self {
             name: ObjectName::of(meta),
@@ -56,6 +63,7 @@ impl PolicyRecord {
             generation: meta.generation.unwrap_or(0),
             created: meta.creation_timestamp.as_ref().map_or(Time::ZERO, |created| time(created.0)),
             spec,
+            pause: PauseNote::of(meta).transpose(),
             status: None,
         }
     }

@@ -8,7 +8,9 @@ impl World {
         let seed = self.seed;
         let restarting = report.seats.iter().filter(|seat| seat.memory.intent.is_some()).count();
         assert!(restarting <= 2, "seed {seed}: {restarting} seats in a restart");
-        assert!(report.failing <= report.suspect && report.suspect + report.starting <= report.replicas);
+        assert!(
+            report.failing <= report.suspect && report.suspect + report.starting + report.paused <= report.replicas
+        );
         self.has_given_up |= report.gave_up > 0;
         let suspects = report.replica_reports.iter().filter(|replica| {
             let judged = matches!(replica.state, ReplicaState::Suspect | ReplicaState::Failing);
@@ -22,7 +24,7 @@ impl World {
         for pod in self.pods.values().filter(|pod| pod.lifecycle == Lifecycle::Live) {
             let running = matches!(pod.state, ContainerState::Running { .. });
             let held = report.replica_reports.iter().find(|replica| replica.replica == pod.key).and_then(|r| r.gate);
-            if running && pod.admitted {
+            if running && pod.admitted && !self.is_paused(pod) {
                 let evident = match held {
                     None | Some((Gate::Open, _)) => true,
                     Some((Gate::Closed, Reason::Held { rule, by: Obstacle::GaveUp { .. } })) => pod.failed[rule],

@@ -88,6 +88,7 @@ struct Pod {
     incarnation: Incarnation,
     state: ContainerState,
     lifecycle: Lifecycle,
+    paused_until: Option<Time>,
     gate: GateSeen,
     started: Option<Incarnation>,
     healthy: bool,
@@ -140,6 +141,7 @@ impl World {
             3 => self.delete_one(),
             4 => self.edit(),
             5 => self.succeed(),
+            6 => self.pause_one(),
             _ => self.now = self.now + Span::from_millis(self.below(900)),
         }
         self.recreate();
@@ -165,6 +167,7 @@ impl World {
             Effect::StartAttempt { attempt, incarnation, .. } => {
                 let pod = self.decided_on.values().find(|pod| pod.key == attempt.replica);
                 let pod = pod.expect("an attempt at a replica that is gone");
+                assert!(!self.is_paused(pod), "seed {}: an attempt at a paused pod", self.seed);
                 assert_eq!(pod.incarnation, incarnation, "seed {}: an attempt at another container", self.seed);
                 assert_eq!(pod.lifecycle, Lifecycle::Live, "seed {}: an attempt at a terminating pod", self.seed);
                 self.in_flight.insert(attempt);
@@ -265,7 +268,8 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(7) {
+        match self.below(8) {
+            7 => self.spec.paused_until = Some(self.now + Span::from_millis(self.below(5_000))),
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
             2 => {
@@ -304,6 +308,16 @@ impl World {
         self.with_pod(|pod, _| pod.lifecycle = Lifecycle::Terminating);
     }
 
+    /// Somebody pauses a pod, or thinks better of it.
+    fn pause_one(&mut self) {
+        let span = Span::from_millis(self.below(20_000));
+        self.with_pod(|pod, now| pod.paused_until = pod.paused_until.is_none().then_some(now + span));
+    }
+
+    fn is_paused(&self, pod: &Pod) -> bool {
+        self.spec.paused_until.max(pod.paused_until).is_some_and(|until| until > self.now)
+    }
+
     /// The owner ends what terminates, and creates anew.
     fn recreate(&mut self) {
         if self.below(3) > 0 {
@@ -325,6 +339,7 @@ impl World {
             incarnation: Incarnation(1),
             state: ContainerState::Running { since: self.now },
             lifecycle: Lifecycle::Live,
+            paused_until: None,
             gate: GateSeen::Unset,
             started: None,
             healthy: self.below(4) > 0,
@@ -383,6 +398,7 @@ impl Pod {
             place: Place::Fixed(Slot::Ordinal(self.ordinal)),
             node: None,
             lifecycle: self.lifecycle,
+            paused_until: self.paused_until,
             ready,
             gate: self.gate,
             targets: PerRule { startup: target, liveness: target, readiness: target },

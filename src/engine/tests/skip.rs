@@ -84,6 +84,8 @@ enum Event {
     Nothing,
     Answer(u32, RuleKind, OutcomeClass),
     Replace(u32),
+    /// Until so many ticks from then.
+    Pause(u32, u64),
     Edit(Box<Policy>),
 }
 
@@ -113,6 +115,10 @@ impl World {
                 self.bench.answers.insert((replica % self.replicas, *rule), *class);
             }
             Event::Replace(replica) => self.bench.replace_container(replica % self.replicas),
+            Event::Pause(replica, ticks) => {
+                let until = self.bench.now + TICK * *ticks;
+                self.bench.show(replica % self.replicas, |seen| seen.paused_until = Some(until));
+            }
             Event::Edit(policy) => self.bench.set((**policy).clone()),
         }
         let end = self.bench.now + TICK * ticks;
@@ -173,6 +179,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => (0u32..4, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
         1 => (0u32..4).prop_map(Event::Replace),
+        1 => (0u32..4, 0u64..200).prop_map(|(replica, ticks)| Event::Pause(replica, ticks)),
         2 => spec().prop_map(|spec| Event::Edit(Box::new(spec))),
         1 => Just(Event::Nothing),
     ]
@@ -227,12 +234,14 @@ fn spec() -> impl Strategy<Value = Policy> {
     );
     let fleet = (prop::option::weighted(0.7, breaker), shared)
         .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
-    (rules, phase, mode, pool, restart, fleet).prop_map(
-        |((startup, liveness, readiness), phase, mode, (pool, floor), restart, fleet)| Policy {
+    let paused = prop::option::weighted(0.1, (0u64..1_000).prop_map(|at| Time::ZERO + TICK * at));
+    (rules, phase, mode, paused, pool, restart, fleet).prop_map(
+        |((startup, liveness, readiness), phase, mode, paused_until, (pool, floor), restart, fleet)| Policy {
             rules: PerRule { startup, liveness, readiness },
             fleet,
             phase,
             mode,
+            paused_until,
             pool,
             floor,
             restart,

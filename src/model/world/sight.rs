@@ -50,6 +50,7 @@ impl<O: Observer> World<'_, O> {
             place: Place::Fixed(Slot::Ordinal(number)),
             node: None,
             lifecycle: Lifecycle::Live,
+            paused_until: None,
             ready: if is_in { Readiness::Ready } else { Readiness::NotReady },
             gate: if self.is_gated() { GateSeen::Set(gate) } else { GateSeen::Ungated },
             targets,
