@@ -109,7 +109,10 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
         )
     };
     let rules = (prop::option::of(rule()), prop::option::weighted(0.8, rule()), prop::option::weighted(0.8, rule()));
-    let restart = (0u32..8_000, 1u32..4, 1u32..60, 21u32..90, 0u32..4);
+    let budget = prop::option::weighted(0.3, (1u32..4, 1u32..120));
+    let budget =
+        budget.prop_map(|budget| budget.map(|(restarts, per)| json!({"restarts": restarts, "per": format!("{per}s")})));
+    let restart = (0u32..8_000, 1u32..4, 1u32..60, 21u32..90, 0u32..4, budget);
     let modes = prop_oneof![8 => Just("Enforce"), 1 => Just("Observe"), 1 => Just("Paused")];
     let shared = prop::sample::select(vec!["Hold", "Ignore"]);
     let open_at = prop::sample::select(vec![json!("Never"), json!("25%"), json!("50%"), json!("100%"), json!(2)]);
@@ -128,7 +131,7 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
     });
     let fleet = (breaker, shared).prop_map(|(breaker, shared)| json!({"breaker": breaker, "sharedFailure": shared}));
     (rules, restart, modes, pool, fleet).prop_map(|((startup, liveness, readiness), restart, mode, pool, fleet)| {
-        let (backoff, at_once, deadline, reset, give_up_after) = restart;
+        let (backoff, at_once, deadline, reset, give_up_after, budget) = restart;
         let mut spec = json!({
             "selector": {"matchLabels": {"app": "fake"}},
             "mode": mode,
@@ -137,6 +140,7 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
                 "maxConcurrent": at_once,
                 "deadline": format!("{deadline}s"),
                 "giveUpAfter": give_up_after,
+                "budget": budget,
             },
             "pool": pool,
             "fleet": fleet,

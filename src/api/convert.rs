@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::spec::{
-    BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec,
-    SharedFailureSpec, Through, WhenBelowSpec,
+    BreakerSpec, BudgetSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec, RestartSpec,
+    RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 use super::{Handler, Selector, checks};
 use crate::engine::{
-    Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question,
-    RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
+    Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy,
+    Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
 };
 
 /// A policy that makes sense.
@@ -138,6 +138,7 @@ fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
     Ok(RestartSettings {
         method: spec.method.into(),
         max_concurrent: checks::AMOUNT.parse("spec.restart.maxConcurrent", &spec.max_concurrent)?,
+        budget: parse_budget(spec.budget.as_ref())?,
         backoff,
         grace_period: checks::SECONDS.parse("spec.restart.gracePeriod", &spec.grace_period)?,
         deadline: checks::SECONDS.parse("spec.restart.deadline", &spec.deadline)?,
@@ -148,6 +149,14 @@ fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
             OtherOwnersSpec::Restart => OtherOwners::Restart,
         },
     })
+}
+
+fn parse_budget(spec: Option<&BudgetSpec>) -> Result<Option<BudgetSettings>, SpecError> {
+    let Some(BudgetSpec { restarts, per }) = spec else { return Ok(None) };
+    Ok(Some(BudgetSettings {
+        restarts: checks::COUNT.parse("spec.restart.budget.restarts", restarts)?,
+        per: checks::SECONDS.parse("spec.restart.budget.per", per)?,
+    }))
 }
 
 fn parse_floor(spec: &PoolSpec) -> Result<Option<FloorSettings>, SpecError> {

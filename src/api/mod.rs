@@ -41,10 +41,11 @@ pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};
 pub use spec::{
-    BackoffSpec, BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy, ProbePolicySpec,
-    RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
+    BackoffSpec, BreakerSpec, BudgetSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy,
+    ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 pub use status::{
-    IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,
+    BudgetStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus,
+    TransitionStatus,
 };
 pub use verdict::{InvalidVerdict, VerdictAnnotation};

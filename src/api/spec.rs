@@ -180,6 +180,11 @@ pub struct RestartSpec {
     #[x_kube(validation = checks::AMOUNT.rule())]
     pub max_concurrent: IntOrString,
 
+    /// Restarts that all replicas together may have in a time, whatever wants them. Those by others, such as the kubelet,
+    /// do not count, nor do replicas that fail. Default: any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetSpec>,
+
     /// How long a seat waits between its restarts.
     #[serde(default)]
     pub backoff: BackoffSpec,
@@ -235,6 +240,20 @@ pub enum Method {
     Evict,
     /// Does not ask them.
     Delete,
+}
+
+/// Restarts that all replicas together may have in a time: a bucket of tokens.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BudgetSpec {
+    /// So many at once, after a time without any: from 1 to 10000.
+    #[x_kube(validation = checks::COUNT.rule())]
+    pub restarts: i32,
+
+    /// In so long, evenly, a budget that is spent becomes whole again: a duration from 1s to 24h. `restarts: 10, per: 1h`
+    /// is another restart every 6 minutes.
+    #[x_kube(validation = checks::SECONDS.rule())]
+    pub per: Duration,
 }
 
 /// How long a seat waits between its restarts.
@@ -373,6 +392,7 @@ impl Default for RestartSpec {
         Self {
             method: Method::default(),
             max_concurrent: default::max_concurrent(),
+            budget: None,
             backoff: BackoffSpec::default(),
             grace_period: default::grace_period(),
             deadline: default::deadline(),

@@ -48,6 +48,10 @@ pub struct ProbePolicyStatus {
     #[serde(default)]
     pub restarts: RestartCounts,
 
+    /// What is left of the restart budget; absent if the policy has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restart_budget: Option<BudgetStatus>,
+
     /// What can be said of each rule as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
@@ -101,6 +105,22 @@ pub struct RestartCounts {
     /// Seats that are in a loop now.
     #[serde(default)]
     pub in_loop: u32,
+}
+
+/// What is left of a restart budget. A controller that starts resumes from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct BudgetStatus {
+    /// So many restarts at once.
+    pub left: u32,
+
+    /// When there is one more; absent if it is whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<MicroTime>,
+
+    /// When it is whole again; absent if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole_at: Option<MicroTime>,
 }
 
 /// What can be said of a rule as a whole.

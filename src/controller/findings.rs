@@ -4,13 +4,16 @@ use crate::api::conditions::{
     ACCEPTED, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING,
     NEVER_PASSED, PAUSE_INVALID, PAUSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
 };
+use k8s_openapi::jiff::Unit;
+
 use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, FloorReport, Gate, Obstacle, Pause, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport, Trial,
-    WhenBelow,
+    BreakerReport, FloorReport, Gate, Obstacle, Pause, PolicyKey, PolicyReport, Reason, Refusal, RuleKind, SeatReport,
+    Trial, WhenBelow,
 };
+use crate::runtime::timestamp;
 
 /// So many names are listed in a sentence before it only counts.
 const NAMED: usize = 3;
@@ -203,7 +206,19 @@ fn restart_held(index: &Index, report: &PolicyReport) -> Claim {
         return Claim::fails(RESTART_HELD, "None", "no restart waits");
     };
     let pods = list(held.into_iter().map(|(pod, ..)| pod));
-    Claim::holds(RESTART_HELD, by.name(), format!("{pods}: {}", Reason::Held { rule, by }))
+    Claim::holds(RESTART_HELD, by.name(), format!("{pods}: {}{}", Reason::Held { rule, by }, course(by)))
+}
+
+/// What becomes of it, where that is not plain.
+fn course(by: Obstacle) -> String {
+    if let Obstacle::RestartBudget { next, .. } = by {
+        let next = timestamp(next);
+        return format!(", the next is at {}", next.round(Unit::Second).unwrap_or(next));
+    }
+    if by == Obstacle::Refused(Refusal::Budget) {
+        return "; pods that are not Ready use it up, unless it has unhealthyPodEvictionPolicy: AlwaysAllow".to_owned();
+    }
+    String::new()
 }
 
 fn breaker_open(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Claim {

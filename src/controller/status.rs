@@ -5,12 +5,14 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::findings::findings;
 use crate::api::{
-    GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus, SeatStatus, TransitionStatus, conditions,
+    BudgetStatus, GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus, SeatStatus,
+    TransitionStatus, conditions,
 };
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind};
 use crate::engine::{
-    GateSeen, Intent, IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport, Time,
+    BudgetReport, GateSeen, Intent, IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport,
+    Time,
 };
 use crate::runtime::timestamp;
 
@@ -49,6 +51,7 @@ pub fn build(
             gave_up: report.gave_up,
             in_loop: report.in_loop,
         },
+        restart_budget: report.budget.map(budget),
         rules: rules(index, policy, report),
         seats,
         ungated: ungated(index, policy, report),
@@ -56,6 +59,11 @@ pub fn build(
         conditions: conditions(index, (policy, record), report, before.status, timestamp(now)),
         transitions,
     }
+}
+
+fn budget(report: BudgetReport) -> BudgetStatus {
+    let instant = |at: Time| MicroTime(timestamp(at));
+    BudgetStatus { left: report.left, next: report.next.map(instant), whole_at: report.whole_at.map(instant) }
 }
 
 fn rules(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<RuleStatus> {

@@ -31,6 +31,9 @@ impl Engine {
                     fleet.ever_passed[kind] |= rules[kind];
                 }
             }
+            Input::BudgetRestored { policy, whole_at } => {
+                self.fleets.get_or_new(policy).restarts.budget.restore(whole_at);
+            }
             Input::SeatRestored { policy, seat, memory } => {
                 self.fleets.get_or_new(policy).restore(seat, memory);
                 self.fleet_agenda.touch(policy.0);

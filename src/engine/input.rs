@@ -34,6 +34,13 @@ pub enum Input {
         /// Rule by rule, for the question the policy asks now.
         rules: PerRule<bool>,
     },
+    /// How much of the restart budget an earlier engine had spent.
+    BudgetRestored {
+        /// Whose.
+        policy: PolicyKey,
+        /// When it would be whole again.
+        whole_at: Time,
+    },
     /// A seat as an earlier engine left it.
     SeatRestored {
         /// The policy that remembered it.

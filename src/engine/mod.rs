@@ -77,11 +77,13 @@ pub use keys::{
 pub use outcome::{Evidence, Outcome, OutcomeClass};
 pub use pause::Pause;
 pub use policy::{
-    Amount, Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool,
-    RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
+    Amount, Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase,
+    Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
 };
 pub use reason::{Obstacle, Reason};
-pub use report::{BreakerReport, FloorReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
+pub use report::{
+    BreakerReport, BudgetReport, FloorReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport,
+};
 pub use time::{Span, Time};
 
 /// The decision engine.

@@ -88,6 +88,8 @@ pub struct RestartSettings {
     pub method: RestartMethod,
     /// How many seats may be in a restart at once, of the owners' desired replicas; at least one.
     pub max_concurrent: Amount,
+    /// How many restarts the whole fleet may have in a time; `None`: any number.
+    pub budget: Option<BudgetSettings>,
     /// How long a seat waits between restarts.
     pub backoff: Backoff,
     /// What a wedged process gets to end; replaces the pod's own grace period.
@@ -129,6 +131,16 @@ pub enum Amount {
     Count(u32),
     /// So many in a hundred.
     Percent(u32),
+}
+
+/// How many restarts a fleet may have in a time, as a bucket of tokens: `restarts` at once, then one more each
+/// `per / restarts`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetSettings {
+    /// So many.
+    pub restarts: NonZeroU32,
+    /// In which an empty budget becomes whole again; at least a nanosecond for each restart.
+    pub per: Span,
 }
 
 /// How long a seat waits between restarts: `initial`, doubled with each restart up to `max`,
@@ -254,6 +266,13 @@ impl BreakerSettings {
     /// Whether so many suspects among so many judged replicas open it.
     pub fn opens(&self, suspect: u32, judged: u32) -> bool {
         judged >= self.min_judged && suspect >= self.open_at.of(judged).max(2)
+    }
+}
+
+impl BudgetSettings {
+    /// From one restart to the next of a budget that is empty.
+    pub fn interval(self) -> Span {
+        Span::from_nanos((self.per.as_nanos() / u64::from(self.restarts.get())).max(1))
     }
 }
 

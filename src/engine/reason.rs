@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{OutcomeClass, Refusal, RuleKind, Span, TargetProblem};
+use super::{OutcomeClass, Refusal, RuleKind, Span, TargetProblem, Time};
 
 /// Why a gate stands as it does, or why something was done or not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,6 +119,15 @@ pub enum Obstacle {
         /// How many are allowed.
         allowed: u32,
     },
+    /// The fleet has had all the restarts that it may have for now.
+    RestartBudget {
+        /// How many it may have.
+        restarts: u32,
+        /// In how long.
+        per: Span,
+        /// When it may have another.
+        next: Time,
+    },
     /// The seat waits before its next restart.
     Backoff {
         /// How long in all.
@@ -204,6 +213,7 @@ impl Obstacle {
     pub const fn name(self) -> &'static str {
         match self {
             Self::MaxConcurrent { .. } => "MaxConcurrent",
+            Self::RestartBudget { .. } => "RestartBudget",
             Self::Backoff { .. } => "Backoff",
             Self::NeverPassed => "NeverPassed",
             Self::NotRecreated => "NotRecreated",
@@ -289,6 +299,9 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MaxConcurrent { allowed } => write!(f, "{allowed} may be in a restart at once"),
+            Self::RestartBudget { restarts, per, .. } => {
+                write!(f, "the budget of {restarts} restarts in {per} is spent")
+            }
             Self::Backoff { wait } => write!(f, "its seat waits {wait} after its last restart"),
             Self::NeverPassed => f.write_str("no replica has passed that rule yet"),
             Self::NotRecreated => f.write_str("nothing would create it again"),

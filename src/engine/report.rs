@@ -4,8 +4,8 @@ use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
 use super::seat::Seat;
 use super::{
-    Gate, GateSeen, Lifecycle, Obstacle, Pause, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey,
-    RuleKind, SeatKey, SeatMemory, TargetProblem, Time, Trial,
+    BudgetSettings, Gate, GateSeen, Lifecycle, Obstacle, Pause, PerRule, Policy, PolicyKey, Pool, Readiness, Reason,
+    ReplicaKey, RuleKind, SeatKey, SeatMemory, TargetProblem, Time, Trial,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -44,6 +44,8 @@ pub struct PolicyReport {
     pub paused: u32,
     /// Why the policy with all its replicas is paused.
     pub pause: Option<Pause>,
+    /// What is left of the restart budget; `None`: there is none.
+    pub budget: Option<BudgetReport>,
     /// Whether the pool is below its floor.
     pub floor: FloorReport,
     /// Whether restarts wait because many replicas are suspect at once.
@@ -82,6 +84,17 @@ pub enum BreakerReport {
         /// How far it is with trying whether restarts help.
         trial: Trial,
     },
+}
+
+/// What is left of the restart budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BudgetReport {
+    /// So many restarts at once.
+    pub left: u32,
+    /// When there is one more; `None` if it is whole.
+    pub next: Option<Time>,
+    /// When it is whole again; `None` if it is.
+    pub whole_at: Option<Time>,
 }
 
 /// Whether the pool is below its floor.
@@ -175,6 +188,7 @@ pub(super) fn report<'a>(
         restarts: fleet.restarts.total,
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
+        budget: spec.and_then(|spec| spec.restart.budget).map(|settings| budget_report(fleet, settings, now)),
         floor: match fleet.below_floor() {
             Some((_, Obstacle::Floor { ready, floor })) => FloorReport::Below { ready, floor },
             Some(_) | None => FloorReport::Above,
@@ -247,6 +261,12 @@ impl PolicyReport {
             rule.prober_errors += u32::from(errors >= PERSISTENT);
         }
     }
+}
+
+fn budget_report(fleet: &Fleet, settings: BudgetSettings, now: Time) -> BudgetReport {
+    let budget = fleet.restarts.budget;
+    let whole_at = budget.whole_at(now);
+    BudgetReport { left: budget.left(settings, now), next: whole_at.map(|_| budget.next(settings, now)), whole_at }
 }
 
 fn seat_report(seat: SeatKey, held: &Seat, spec: Option<&Policy>) -> SeatReport {

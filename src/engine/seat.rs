@@ -72,16 +72,17 @@ impl Seat {
         }
     }
 
-    /// It was carried out; from now on it counts.
-    pub(super) fn carry_out(&mut self, now: Time) {
+    /// It was carried out; from now on it counts. Says whether it did not before.
+    pub(super) fn carry_out(&mut self, now: Time) -> bool {
         let Some(intent) = self.memory.intent.as_mut().filter(|intent| intent.stage != IntentStage::CarriedOut) else {
-            return;
+            return false;
         };
         intent.stage = IntentStage::CarriedOut;
         self.last_rule = Some(intent.rule);
         self.memory.restarts = self.memory.restarts.saturating_add(1);
         self.memory.last = Some(now);
         self.refusals = 0;
+        true
     }
 
     /// Whether it was carried out is not known: taken as done, until the replica is seen untouched for a while.

@@ -32,6 +32,7 @@ pub(super) fn policy() -> Policy {
         restart: RestartSettings {
             method: RestartMethod::Evict,
             max_concurrent: Amount::Count(1),
+            budget: None,
             backoff: Backoff {
                 initial: Span::from_secs(10),
                 max: Span::from_secs(300),

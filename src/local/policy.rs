@@ -45,13 +45,15 @@ impl PacedPolicy {
         }
         let restart = &mut policy.restart;
         let backoff = &mut restart.backoff;
-        for span in [
+        let per = restart.budget.as_mut().map(|budget| &mut budget.per);
+        let spans = [
             &mut backoff.initial,
             &mut backoff.max,
             &mut backoff.reset_after,
             &mut restart.grace_period,
             &mut restart.deadline,
-        ] {
+        ];
+        for span in spans.into_iter().chain(per) {
             *span = speed.shorten(*span);
         }
         Ok(Self { policy, asks: parsed.asks.clone() })

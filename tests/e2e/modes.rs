@@ -1,7 +1,7 @@
 //! What happens to the gate when nobody enforces.
 
-use k8s_openapi::jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams};
 use probe_policy::api::conditions::{PAUSE_INVALID, PAUSED};
 use probe_policy::api::{PAUSED_REASON, PAUSED_UNTIL, ProbePolicy};

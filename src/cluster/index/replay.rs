@@ -37,6 +37,9 @@ impl Index {
         if let Some(rules) = self.passed_before(policy) {
             inputs.push(Input::PassedBefore { policy, rules });
         }
+        if let Some(whole_at) = status.restart_budget.as_ref().and_then(|budget| budget.whole_at.as_ref()) {
+            inputs.push(Input::BudgetRestored { policy, whole_at: time(whole_at.0) });
+        }
         let replicas = self.live_replicas();
         for seat in &status.seats {
             if let Some((seat, memory)) = self.seat(seat, &replicas, &mut inputs) {

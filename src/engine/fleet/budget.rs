@@ -11,7 +11,7 @@ pub(in super::super) struct Budget {
 
 impl Budget {
     /// As an earlier engine left it.
-    pub(super) fn restore(&mut self, whole_at: Time) {
+    pub(in super::super) fn restore(&mut self, whole_at: Time) {
         self.whole_at = self.whole_at.max(whole_at);
     }
 
@@ -37,10 +37,10 @@ impl Budget {
     }
 
     /// What stands in the way of a restart beside so many that are decided and not carried out yet.
-    pub(super) fn obstacle(self, settings: Option<BudgetSettings>, decided: u32, now: Time) -> Option<Obstacle> {
-        let settings = settings.filter(|settings| self.left(*settings, now) <= decided)?;
+    pub(super) fn obstacle(self, settings: BudgetSettings, decided: u32, now: Time) -> Option<Obstacle> {
         let BudgetSettings { restarts, per } = settings;
-        Some(Obstacle::RestartBudget { restarts: restarts.get(), per, next: self.next(settings, now) })
+        let obstacle = Obstacle::RestartBudget { restarts: restarts.get(), per, next: self.next(settings, now) };
+        (self.left(settings, now) <= decided).then_some(obstacle)
     }
 
     /// How many restarts are left.
@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn what_is_decided_counts_as_spent_and_what_was_not_carried_out_comes_back() {
-        let (three, now) = (Some(settings(3, 30)), Time::from_nanos(100));
+        let (three, now) = (settings(3, 30), Time::from_nanos(100));
         let mut budget = Budget::default();
         assert_eq!(budget.obstacle(three, 2, now), None);
         assert!(budget.obstacle(three, 3, now).is_some());
-        budget.spend(three, now);
+        budget.spend(Some(three), now);
         assert!(budget.obstacle(three, 2, now).is_some());
-        budget.refund(three);
+        budget.refund(Some(three));
         assert_eq!(budget.obstacle(three, 2, now), None);
     }
 

@@ -1,6 +1,7 @@
 //! The replicas that one policy keeps: who they are, where they sit, and which of them are to be restarted.
 
 mod breaker;
+mod budget;
 mod floor;
 mod headcount;
 mod obstacle;
@@ -18,8 +19,8 @@ use super::record::Recorder;
 use super::replica::Replica;
 use super::seat::{Order, StageOfLife};
 use super::{
-    NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SharedFailure,
-    Time, WhenBelow, gate,
+    BudgetSettings, NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind,
+    SharedFailure, Time, WhenBelow, gate,
 };
 use headcount::Headcount;
 use seats::Seats;
@@ -27,6 +28,7 @@ use standings::{Latest, Standings};
 
 pub(super) use breaker::Breaker;
 pub use breaker::Trial;
+pub(super) use budget::Budget;
 pub(super) use floor::{Floor, Stand};
 pub(super) use standings::Compared;
 pub(super) use table::Fleets;
@@ -69,6 +71,8 @@ pub(super) struct Restarts {
     pub(super) total: u32,
     pub(super) in_startup: u32,
     pub(super) futile: u32,
+    /// What they have spent, and those before.
+    pub(super) budget: Budget,
 }
 
 /// One look at a fleet, and what surrounds it.
@@ -210,6 +214,7 @@ impl Fleet {
             look.recorder.record_fleet(look.key, look.now, kind, reason);
             self.look_at_all(look);
         }
+        self.restarts.budget.fit(spec.restart.budget, look.now);
         self.supervise(&spec, look);
         self.breaker.follow(&self.seats);
         self.order(&spec, look);
@@ -235,6 +240,9 @@ impl Fleet {
         first.or(self.floor.ends(spec.floor.as_ref()), "enough are ready again");
         let tries = self.breaker.tries(breaker).filter(|at| *at > look.now && !self.wanting.is_empty());
         first.or(tries, "trial of the breaker");
+        let budget = spec.restart.budget.filter(|_| !self.wanting.is_empty());
+        let next = budget.map(|budget| self.restarts.budget.next(budget, look.now)).filter(|at| *at > look.now);
+        first.or(next, "restart budget grows");
         first.or(self.seats.forgets_at(), "backoff forgotten");
         for (_, seat) in self.seats.opened() {
             first.or(seat.resets(&spec.restart), "backoff forgotten");
@@ -259,12 +267,14 @@ impl Look<'_, '_> {
 }
 
 impl Restarts {
-    fn count(&mut self, order: Order) {
+    fn count(&mut self, order: Order, budget: Option<BudgetSettings>, now: Time) {
+        self.budget.spend(budget, now);
         self.total = self.total.saturating_add(1);
         self.in_startup = self.in_startup.saturating_add(u32::from(order.stage_of_life == StageOfLife::Starting));
     }
 
-    fn uncount(&mut self, order: Option<Order>) {
+    fn uncount(&mut self, order: Option<Order>, budget: Option<BudgetSettings>) {
+        self.budget.refund(budget);
         let starting = order.is_some_and(|order| order.stage_of_life == StageOfLife::Starting);
         self.total = self.total.saturating_sub(1);
         self.in_startup = self.in_startup.saturating_sub(u32::from(starting));

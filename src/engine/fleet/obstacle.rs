@@ -1,7 +1,9 @@
 //! What stands in the way of a restart.
 
 use super::super::replica::Replica;
-use super::super::{NodeState, Obstacle, OtherOwners, OwnerKey, OwnerKind, Place, Policy, Readiness, RuleKind, Slot};
+use super::super::{
+    IntentStage, NodeState, Obstacle, OtherOwners, OwnerKey, OwnerKind, Place, Policy, Readiness, RuleKind, Slot,
+};
 use super::{Fleet, Look};
 
 impl Fleet {
@@ -35,11 +37,23 @@ impl Fleet {
             let (suspect, judged) = self.suspects();
             return Some(Obstacle::Breaker { suspect, judged });
         }
+        if let Some(obstacle) = self.over_budget(spec, look) {
+            return Some(obstacle);
+        }
         if let Some((_, waits)) = seat.and_then(|seat| seat.waits(spec.restart.backoff, look.now)) {
             return Some(waits);
         }
         let allowed = spec.restart.max_concurrent.of(self.desired).max(1);
         (in_flight >= allowed as usize).then_some(Obstacle::MaxConcurrent { allowed })
+    }
+
+    /// The restarts of the fleet that are spent, and those that are decided and not carried out yet.
+    fn over_budget(&self, spec: &Policy, look: &Look<'_, '_>) -> Option<Obstacle> {
+        let settings = spec.restart.budget?;
+        let intents = self.seats.opened().filter_map(|(_, seat)| seat.memory.intent);
+        let decided = intents.filter(|intent| intent.stage != IntentStage::CarriedOut).count();
+        let decided = u32::try_from(decided).unwrap_or(u32::MAX);
+        self.restarts.budget.obstacle(settings, decided, look.now)
     }
 
     /// What in the replica's owner does.

@@ -31,14 +31,16 @@ impl Fleet {
         let seat = self.restarting(replica, seat, IntentStage::Ordered)?;
         let order = seat.order()?;
         match result {
-            EffectResult::Applied => seat.carry_out(now),
+            EffectResult::Applied => {
+                seat.carry_out(now);
+            }
             EffectResult::Unknown => seat.doubt(now),
             EffectResult::Refused(refusal) => {
                 seat.refuse(refusal, now);
                 return None;
             }
         }
-        self.restarts.count(order);
+        self.restarts.count(order, self.spec.as_ref().and_then(|spec| spec.restart.budget), now);
         Some(order)
     }
 

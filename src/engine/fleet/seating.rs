@@ -12,8 +12,10 @@ impl Fleet {
             self.next_nth = self.next_nth.max(n.saturating_add(1));
         }
         let mut seat = Seat::restored(memory);
-        if let Some(intent) = memory.intent.filter(|intent| intent.replica.is_none()) {
-            seat.carry_out(intent.at);
+        if let Some(intent) = memory.intent.filter(|intent| intent.replica.is_none())
+            && seat.carry_out(intent.at)
+        {
+            self.restarts.budget.spend(self.spec.as_ref().and_then(|spec| spec.restart.budget), intent.at);
         }
         *self.seats.open(key) = seat;
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::super::replica::Replica;
 use super::super::seat::Seat;
 use super::super::{
-    IntentStage, Policy, Reason, ReplicaKey, RestartSettings, RuleKind, SeatMemory, Time, TransitionKind,
+    BudgetSettings, IntentStage, Policy, Reason, ReplicaKey, RestartSettings, RuleKind, SeatMemory, Time,
+    TransitionKind,
 };
 use super::seats::Memory;
 use super::{Fleet, Look, Restarts};
@@ -16,7 +17,7 @@ impl Fleet {
         let Self { seats, restarts, wanting, breaker, .. } = self;
         seats.close(look.now, &spec.restart, |key, seat| {
             let sitter = Sitter::of(seat, wanting, look);
-            clear_up(seat, &sitter, restarts, look);
+            clear_up(seat, &sitter, restarts, spec.restart.budget, look);
             match end(seat, &sitter, &spec.restart, look) {
                 Some(Benefit::Helped) => breaker.helped(key),
                 Some(Benefit::None) => {
@@ -74,20 +75,26 @@ fn is_untouched(seat: &Seat, replica: &Replica) -> bool {
 }
 
 /// Decides whether a restart was carried out whose answer was lost, or whose engine ended.
-fn clear_up(seat: &mut Seat, sitter: &Sitter, restarts: &mut Restarts, look: &Look<'_, '_>) {
+fn clear_up(
+    seat: &mut Seat,
+    sitter: &Sitter,
+    restarts: &mut Restarts,
+    budget: Option<BudgetSettings>,
+    look: &Look<'_, '_>,
+) {
     if let Some(intent) = seat.memory.intent
         && intent.stage != IntentStage::CarriedOut
         && seat.order().is_none()
     {
         if sitter.is_untouched {
             seat.drop_intent();
-        } else {
-            seat.carry_out(intent.at);
+        } else if seat.carry_out(intent.at) {
+            restarts.budget.spend(budget, intent.at);
         }
     }
     if seat.doubted_until().is_some_and(|until| until <= look.now) {
         if sitter.is_untouched {
-            restarts.uncount(seat.order());
+            restarts.uncount(seat.order(), budget);
             seat.disprove();
         } else {
             seat.believe();

@@ -91,6 +91,18 @@ impl World {
         }
     }
 
+    /// In no stretch of time are there more restarts than the budget holds and earns in it, and one that was under way
+    /// when its engine was killed.
+    pub(super) fn check_budget(&mut self) {
+        let Some(budget) = self.spec.restart.budget else { return };
+        self.spent.push(self.now);
+        for (count, since) in (1..).zip(self.spent.iter().rev()) {
+            let earned = self.now.since(*since).as_nanos() / budget.interval().as_nanos();
+            let most = u64::from(budget.restarts.get()) + earned + 1;
+            assert!(count <= most, "seed {}: {count} restarts where {most} may be", self.seed);
+        }
+    }
+
     /// Nobody is restarted whose seat no restart has helped so often.
     pub(super) fn check_efficacy(&mut self, replica: ReplicaKey) {
         let report = self.engine.report(POLICY, self.now).unwrap();

@@ -5,6 +5,7 @@
 mod invariants;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use super::test_support::{OWNER, POLICY, policy};
 use super::*;
@@ -18,6 +19,7 @@ const THRESHOLDS: u64 = 4;
 const FLOOR: FloorSettings =
     FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
+const BUDGET: BudgetSettings = BudgetSettings { restarts: NonZeroU32::new(3).unwrap(), per: Span::from_secs(60) };
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
     min_judged: 2,
@@ -71,9 +73,13 @@ struct World {
     in_flight: BTreeSet<AttemptId>,
     /// What the policy's status holds: all that a new engine is told of the old one.
     status: BTreeMap<SeatKey, SeatMemory>,
+    /// When the restart budget is whole again, as the status has it.
+    whole_at: Option<Time>,
     passed: PerRule<bool>,
     acknowledged: BTreeSet<ReplicaKey>,
     restarts: u64,
+    /// When the restarts were carried out of a policy that has had a budget from its first.
+    spent: Vec<Time>,
     /// Of those, trials of the breaker.
     trials: u64,
     has_given_up: bool,
@@ -103,9 +109,10 @@ impl World {
         let mut spec = policy();
         spec.restart.max_concurrent = Amount::Count(2);
         spec.restart.deadline = Span::from_secs(40);
-        spec.restart.give_up_after = std::num::NonZeroU32::new(GIVE_UP_AFTER);
+        spec.restart.give_up_after = NonZeroU32::new(GIVE_UP_AFTER);
         spec.fleet.breaker = Some(BREAKER);
         spec.floor = Some(FLOOR);
+        spec.restart.budget = seed.is_multiple_of(3).then_some(BUDGET);
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
         let mut world = Self {
             seed,
@@ -118,9 +125,11 @@ impl World {
             next_generation: 0,
             in_flight: BTreeSet::new(),
             status: BTreeMap::new(),
+            whole_at: None,
             passed: PerRule::default(),
             acknowledged: BTreeSet::new(),
             restarts: 0,
+            spent: Vec::new(),
             trials: 0,
             has_given_up: false,
             has_held: false,
@@ -211,6 +220,7 @@ impl World {
                     assert!(pod.failed.startup || pod.failed.liveness, "seed {seed}: a restart without evidence");
                     pod.lifecycle = Lifecycle::Terminating;
                     self.restarts += 1;
+                    self.check_budget();
                 }
                 self.engine.handle(self.now, Input::RestartResult { replica, result });
                 self.show_all();
@@ -249,6 +259,9 @@ impl World {
         self.engine.handle(self.now, Input::OwnerSeen { owner: OWNER, seen: owner });
         self.engine.handle(self.now, Input::PolicySet { policy: POLICY, spec: Box::new(self.spec.clone()) });
         self.engine.handle(self.now, Input::PassedBefore { policy: POLICY, rules: self.passed });
+        if let Some(whole_at) = self.whole_at {
+            self.engine.handle(self.now, Input::BudgetRestored { policy: POLICY, whole_at });
+        }
         for (seat, memory) in self.status.clone() {
             let present = |key: &ReplicaKey| self.pod(*key).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);
             let intent = memory.intent.map(|intent| Intent { replica: intent.replica.filter(present), ..intent });
@@ -264,6 +277,7 @@ impl World {
 
     fn write_status(&mut self) {
         let report = self.engine.report(POLICY, self.now).unwrap();
+        self.whole_at = report.budget.and_then(|budget| budget.whole_at);
         self.status = report.seats.iter().map(|seat| (seat.seat, seat.memory)).collect();
     }
 
@@ -275,7 +289,7 @@ impl World {
             2 => {
                 let threshold = 1 + self.below(THRESHOLDS) as u32;
                 let liveness = self.spec.rules.liveness.as_mut().unwrap();
-                liveness.failure_threshold = std::num::NonZeroU32::new(threshold).unwrap();
+                liveness.failure_threshold = NonZeroU32::new(threshold).unwrap();
             }
             3 => self.spec.fleet.breaker = (self.below(3) > 0).then_some(BREAKER),
             4 => {

@@ -219,3 +219,58 @@ fn a_terminating_replica_is_asked_nothing_and_its_gate_is_left_alone() {
     assert_eq!((bench.attempts, bench.done.len()), before);
     assert_eq!(bench.engine.next_deadline(), None);
 }
+
+#[test]
+fn a_budget_that_is_spent_holds_restarts_until_it_grows_and_says_when() {
+    let budget = BudgetSettings { restarts: NonZeroU32::new(2).unwrap(), per: Span::from_secs(200) };
+    let mut bench = Bench::with(Policy { restart: unguarded(Some(budget)), ..policy() });
+    (0..4).for_each(|index| bench.add(index));
+    bench.pass(3);
+    (0..4).for_each(|index| bench.answer(index, OutcomeClass::NoResponse));
+    bench.pass(150);
+    assert_eq!(bench.restarts(), [(6, 0), (6, 1), (106, 2)]);
+    let (_, by) = bench.report().replica_reports[3].wants_restart.unwrap();
+    let next = Time::ZERO + Span::from_secs(206);
+    assert_eq!(by, Some(Obstacle::RestartBudget { restarts: 2, per: Span::from_secs(200), next }));
+    let left = BudgetReport { left: 0, next: Some(next), whole_at: Some(next + Span::from_secs(100)) };
+    assert_eq!(bench.report().budget, Some(left));
+    bench.pass(60);
+    assert_eq!(bench.restarts().last(), Some(&(206, 3)));
+}
+
+#[test]
+fn a_refused_restart_spends_nothing_and_a_later_engine_knows_what_was_spent() {
+    let budget = BudgetSettings { restarts: NonZeroU32::new(1).unwrap(), per: Span::from_secs(100) };
+    let spec = Policy { restart: unguarded(Some(budget)), ..policy() };
+    let mut bench = Bench::with(spec.clone());
+    bench.add(0);
+    bench.pass(3);
+    bench.answer(0, OutcomeClass::NoResponse);
+    bench.restart_result = EffectResult::Refused(Refusal::Budget);
+    bench.pass(5);
+    assert_eq!(bench.report().budget.unwrap().left, 1);
+    bench.restart_result = EffectResult::Applied;
+    bench.pass(10);
+    let whole_at = bench.report().budget.unwrap().whole_at.unwrap();
+    assert_eq!(bench.report().budget.unwrap().left, 0);
+
+    let mut later = Bench::with(spec);
+    later.now = bench.now;
+    later.tell(Input::BudgetRestored { policy: POLICY, whole_at });
+    later.add(1);
+    later.pass(1);
+    later.answer(1, OutcomeClass::NoResponse);
+    later.pass(120);
+    let (at, _) = later.restarts()[0];
+    assert_eq!(Time::ZERO + Span::from_secs(at), Time::from_nanos(whole_at.as_nanos().next_multiple_of(1_000_000_000)));
+}
+
+/// Only the budget holds restarts back.
+fn unguarded(budget: Option<BudgetSettings>) -> RestartSettings {
+    RestartSettings {
+        max_concurrent: Amount::Percent(100),
+        backoff: Backoff { initial: Span::ZERO, ..policy().restart.backoff },
+        budget,
+        ..policy().restart
+    }
+}

@@ -206,8 +206,11 @@ fn spec() -> impl Strategy<Value = Policy> {
         prop_oneof![Just(Phase::Spread), (0u64..50).prop_map(|at| Phase::Aligned { origin: Time::ZERO + TICK * at })];
     let mode = prop_oneof![8 => Just(Mode::Enforce), 1 => Just(Mode::Observe), 1 => Just(Mode::Paused)];
     let pool = prop_oneof![4 => Just(Pool::ReadinessGate), 1 => Just(Pool::None)];
-    let restart = (0u64..100, 1u32..4, 20u64..200, 0u32..4);
-    let restart = restart.prop_map(|(backoff, at_once, deadline, give_up_after)| RestartSettings {
+    let budget = (1u32..4, 10u64..600)
+        .prop_map(|(restarts, per)| BudgetSettings { restarts: NonZeroU32::new(restarts).unwrap(), per: TICK * per });
+    let restart = (0u64..100, 1u32..4, 20u64..200, 0u32..4, prop::option::weighted(0.3, budget));
+    let restart = restart.prop_map(|(backoff, at_once, deadline, give_up_after, budget)| RestartSettings {
+        budget,
         max_concurrent: Amount::Count(at_once),
         backoff: Backoff { initial: TICK * backoff, max: TICK * 200, reset_after: TICK * 400 },
         deadline: TICK * deadline,

@@ -15,7 +15,9 @@ pub fn at_speed(mut spec: ProbePolicySpec, speed: Speed) -> ProbePolicySpec {
     for duration in [&mut restart.backoff.initial, &mut restart.backoff.max] {
         *duration = shorten(*duration, speed);
     }
-    for duration in [&mut restart.backoff.reset_after, &mut restart.grace_period, &mut restart.deadline] {
+    let per = restart.budget.as_mut().map(|budget| &mut budget.per);
+    let seconds = [&mut restart.backoff.reset_after, &mut restart.grace_period, &mut restart.deadline];
+    for duration in seconds.into_iter().chain(per) {
         *duration = shorten(*duration, speed).max(Duration::from_secs(1));
     }
     spec

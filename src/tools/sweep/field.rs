@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::api::{Duration, FleetSpec, InvalidDuration, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec};
+use crate::api::{BudgetSpec, Duration, FleetSpec, InvalidDuration, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec};
 
 /// A field, where it stands in a spec.
 pub enum Field<'a> {
@@ -59,7 +59,7 @@ const RULE: [&str; 11] = [
 ];
 
 /// What can be varied of restarts.
-const RESTART: [&str; 8] = [
+const RESTART: [&str; 10] = [
     "maxConcurrent",
     "backoff.initial",
     "backoff.max",
@@ -68,6 +68,8 @@ const RESTART: [&str; 8] = [
     "deadline",
     "loopAfter",
     "giveUpAfter",
+    "budget.restarts",
+    "budget.per",
 ];
 
 /// What can be varied of the pool.
@@ -119,6 +121,8 @@ impl<'a> Field<'a> {
     fn of_restart(restart: &'a mut RestartSpec, name: &str) -> Result<Self, NoField> {
         Ok(match name {
             "maxConcurrent" => Self::NumberOrText(&mut restart.max_concurrent),
+            "budget.restarts" => Self::Number(&mut budget(restart)?.restarts),
+            "budget.per" => Self::Duration(&mut budget(restart)?.per),
             "backoff.initial" => Self::Duration(&mut restart.backoff.initial),
             "backoff.max" => Self::Duration(&mut restart.backoff.max),
             "backoff.resetAfter" => Self::Duration(&mut restart.backoff.reset_after),
@@ -159,6 +163,10 @@ impl<'a> Field<'a> {
         }
         Ok(())
     }
+}
+
+fn budget(restart: &mut RestartSpec) -> Result<&mut BudgetSpec, NoField> {
+    restart.budget.as_mut().ok_or_else(|| NoField::Absent("restart.budget".to_owned()))
 }
 
 #[cfg(test)]
@@ -221,6 +229,7 @@ mod tests {
         let rule = serde_json::json!({"httpGet": {"port": "http"}});
         let spec = serde_json::json!({
             "selector": {"matchLabels": {"app": "a"}}, "startup": rule, "liveness": rule, "readiness": rule,
+            "restart": {"budget": {"restarts": 1, "per": "1h"}},
         });
         serde_json::from_value(spec).unwrap()
     }
