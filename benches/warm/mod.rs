@@ -29,6 +29,7 @@ pub fn engine(policy: Policy, replicas: u32, now: Time) -> Engine {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(index)),
+            revision: None,
             node: None,
             lifecycle: Lifecycle::Live,
             paused_until: None,

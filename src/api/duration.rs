@@ -47,6 +47,13 @@ impl Duration {
     }
 }
 
+/// To the millisecond; what is finer is cut off.
+impl From<Span> for Duration {
+    fn from(span: Span) -> Self {
+        Self::from_millis(span.as_nanos() / 1_000_000)
+    }
+}
+
 impl FromStr for Duration {
     type Err = InvalidDuration;
 

@@ -45,7 +45,7 @@ pub use spec::{
     ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 pub use status::{
-    BudgetStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus,
-    TransitionStatus,
+    BudgetStatus, CapacityStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus,
+    SeatStatus, StartupBucket, StartupStatus, TransitionStatus,
 };
 pub use verdict::{InvalidVerdict, VerdictAnnotation};

@@ -5,8 +5,8 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SeatName;
-use crate::engine::RuleKind;
+use super::{Duration, SeatName};
+use crate::engine::{RuleKind, StartupTimes};
 
 /// What is believed of the policy and its replicas.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
@@ -47,6 +47,15 @@ pub struct ProbePolicyStatus {
     /// The restarts that this policy ordered.
     #[serde(default)]
     pub restarts: RestartCounts,
+
+    /// What the owners want, and what of it serves.
+    #[serde(default)]
+    pub capacity: CapacityStatus,
+
+    /// How long replicas took to start, by revision, the oldest first: the latest three.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub startups: Vec<StartupStatus>,
 
     /// What is left of the restart budget; absent if the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -105,6 +114,68 @@ pub struct RestartCounts {
     /// Seats that are in a loop now.
     #[serde(default)]
     pub in_loop: u32,
+}
+
+/// What the owners want, and what of it serves, although perhaps no request fails.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CapacityStatus {
+    /// Replicas that the owners want.
+    #[serde(default)]
+    pub desired: u32,
+
+    /// Live replicas that are Ready, have started, and have no rule at its failure threshold.
+    #[serde(default)]
+    pub serving: u32,
+
+    /// Seats in a restart loop.
+    #[serde(default)]
+    pub in_loop: u32,
+
+    /// Live replicas that have not started, after a restart that cut the start before short, or for longer than
+    /// restart.deadline.
+    #[serde(default)]
+    pub never_started: u32,
+
+    /// What costs the rest of it, and the setting that would stop it; absent while nothing is in a loop, and everybody
+    /// starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<String>,
+}
+
+/// How long the replicas of one revision took from their container's start to the pass that ended it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartupStatus {
+    /// The revision, as its owner labels its pods (pod-template-hash or controller-revision-hash).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+
+    /// How many of them started.
+    pub starts: u32,
+
+    /// How long they took, all together.
+    pub total: Duration,
+
+    /// How long the slowest took.
+    pub longest: Duration,
+
+    /// The starts by how long they took; those without any are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub buckets: Vec<StartupBucket>,
+}
+
+/// Starts that took alike.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StartupBucket {
+    /// So long at most, and longer than the bucket before it; absent for those longer than all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up_to: Option<Duration>,
+
+    /// How many.
+    pub starts: u32,
 }
 
 /// What is left of a restart budget. A controller that starts resumes from it.
@@ -179,6 +250,14 @@ pub struct SeatStatus {
     /// Restarts of the seat by others, such as the kubelet, that are not forgotten.
     #[serde(default)]
     pub foreign: u32,
+
+    /// Restarts of either kind in a row, up to the last, of a pod that had not finished starting.
+    #[serde(default)]
+    pub cut_short: u32,
+
+    /// The rule that wanted the last restart that this policy ordered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_rule: Option<RuleName>,
 
     /// Restarts that this policy ordered, in a row, that did not help.
     #[serde(default)]
@@ -262,6 +341,32 @@ pub struct TransitionStatus {
 impl ProbePolicyStatus {
     /// The most entries that `ungated` and `transitions` each hold.
     pub const LIST_LIMIT: usize = 20;
+}
+
+impl StartupStatus {
+    /// What is said of a revision.
+    pub fn new(revision: Option<String>, times: &StartupTimes) -> Self {
+        let bounds = StartupTimes::BOUNDS.into_iter().map(|bound| Some(bound.into())).chain([None]);
+        let buckets = bounds.zip(times.counts).map(|(up_to, starts)| StartupBucket { up_to, starts });
+        Self {
+            revision,
+            starts: times.starts(),
+            total: times.total.into(),
+            longest: times.longest.into(),
+            buckets: buckets.filter(|bucket| bucket.starts > 0).collect(),
+        }
+    }
+
+    /// The times that it speaks of, to the millisecond.
+    pub fn times(&self) -> StartupTimes {
+        let mut times =
+            StartupTimes { total: self.total.span(), longest: self.longest.span(), ..StartupTimes::default() };
+        for StartupBucket { up_to, starts } in &self.buckets {
+            let bucket = up_to.map_or(StartupTimes::BOUNDS.len(), |up_to| StartupTimes::bucket(up_to.span()));
+            times.counts[bucket] = *starts;
+        }
+        times
+    }
 }
 
 impl From<RuleKind> for RuleName {

@@ -282,7 +282,8 @@ fn looping(index: &Index, report: &PolicyReport) -> Claim {
         return Claim::fails(LOOPING, "None", "no seat is in a restart loop");
     }
     let seats = list(looping.iter().filter_map(|seat| index.seat_label(seat.seat)));
-    Claim::holds(LOOPING, "RestartLoop", format!("restarts do not help, the capacity is lost: {seats}"))
+    let loss = report.capacity.loss.map(|loss| format!(": {loss}")).unwrap_or_default();
+    Claim::holds(LOOPING, "RestartLoop", format!("{seats}{loss}"))
 }
 
 fn gave_up(index: &Index, report: &PolicyReport) -> Claim {

@@ -11,6 +11,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::startup_durations::StartupDurations;
 use super::state::{Counts, State};
 use crate::cluster::records::ObjectName;
 use crate::engine::{Obstacle, Outcome, Refusal, RuleKind, Span};
@@ -217,18 +218,22 @@ fn register_state(registry: &mut Registry, state: &State) {
             replicas.get_or_create(&labels).set(1);
         }
     }
+    registry.register_collector(Box::new(StartupDurations::of(state)));
     registry.register("replica_state", "1 for each replica, by the state that it is in", replicas);
 }
 
 type Count = fn(&Counts) -> u32;
 
-const COUNTS: [(&str, &str, Count); 10] = [
+const COUNTS: [(&str, &str, Count); 13] = [
     ("replicas", "Live replicas that the policy keeps", |counts| counts.replicas),
     ("starting", "Replicas that have not finished starting", |counts| counts.starting),
     ("in_pool", "Replicas whose pod is Ready", |counts| counts.in_pool),
     ("suspect", "Replicas with a rule whose latest attempt failed", |counts| counts.suspect),
     ("failing", "Replicas with a rule at its threshold", |counts| counts.failing),
     ("paused", "Replicas that are paused", |counts| counts.paused),
+    ("desired", "Replicas that the owners want", |counts| counts.desired),
+    ("serving", "Replicas that are Ready, have started and do not fail", |counts| counts.serving),
+    ("never_started", "Replicas that do not finish starting", |counts| counts.never_started),
     ("loops", "Seats in a restart loop", |counts| counts.in_loop),
     ("gave_up", "Seats that are not restarted any more, since it has not helped", |counts| counts.gave_up),
     ("below_floor", "Whether fewer replicas are ready than the pool must have", |counts| u32::from(counts.below_floor)),

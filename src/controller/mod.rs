@@ -24,6 +24,7 @@ mod playground;
 pub mod release;
 pub mod restart;
 mod run;
+mod startup_durations;
 pub mod state;
 mod status;
 mod statuses;

@@ -6,6 +6,8 @@ use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
 
 use super::elect::Standing;
+use super::status::startups;
+use crate::api::StartupStatus;
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
@@ -76,6 +78,8 @@ pub struct PolicyState {
     pub generation: Option<i64>,
     /// How many replicas are how.
     pub counts: Counts,
+    /// How long replicas took to start.
+    pub startups: Vec<StartupStatus>,
     /// The seats that remember anything.
     pub seats: Vec<SeatState>,
     /// The replicas.
@@ -93,6 +97,9 @@ pub struct Counts {
     pub suspect: u32,
     pub failing: u32,
     pub paused: u32,
+    pub desired: u32,
+    pub serving: u32,
+    pub never_started: u32,
     pub ungated: u32,
     pub restarts: u32,
     pub in_loop: u32,
@@ -181,6 +188,9 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         suspect: report.suspect,
         failing: report.failing,
         paused: report.paused,
+        desired: report.capacity.desired,
+        serving: report.capacity.serving,
+        never_started: report.capacity.never_started,
         ungated: report.ungated,
         restarts: report.restarts,
         in_loop: report.in_loop,
@@ -193,6 +203,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         name: record.name.name.to_string(),
         generation: report.generation,
         counts,
+        startups: startups(index, report),
         seats: report.seats.iter().map(|seat| seat_state(index, seat)).collect(),
         replicas: report.replica_reports.iter().filter_map(|replica| replica_view(index, replica)).collect(),
     }

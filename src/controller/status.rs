@@ -5,14 +5,14 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::findings::findings;
 use crate::api::{
-    BudgetStatus, GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus, SeatStatus,
-    TransitionStatus, conditions,
+    BudgetStatus, CapacityStatus, GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus,
+    SeatStatus, StartupStatus, TransitionStatus, conditions,
 };
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind};
 use crate::engine::{
-    BudgetReport, GateSeen, Intent, IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport,
-    Time,
+    BudgetReport, Capacity, GateSeen, Intent, IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport, Pool,
+    RevisionKey, RuleKind, SeatReport, Time,
 };
 use crate::runtime::timestamp;
 
@@ -51,6 +51,8 @@ pub fn build(
             gave_up: report.gave_up,
             in_loop: report.in_loop,
         },
+        capacity: capacity(report.capacity),
+        startups: startups(index, report),
         restart_budget: report.budget.map(budget),
         rules: rules(index, policy, report),
         seats,
@@ -59,6 +61,17 @@ pub fn build(
         conditions: conditions(index, (policy, record), report, before.status, timestamp(now)),
         transitions,
     }
+}
+
+fn capacity(capacity: Capacity) -> CapacityStatus {
+    let Capacity { desired, serving, in_loop, never_started, loss } = capacity;
+    CapacityStatus { desired, serving, in_loop, never_started, loss: loss.map(|loss| loss.to_string()) }
+}
+
+/// How long replicas took to start, by revision.
+pub fn startups(index: &Index, report: &PolicyReport) -> Vec<StartupStatus> {
+    let name = |revision: Option<RevisionKey>| index.revision(revision?).map(str::to_owned);
+    report.startups.iter().map(|(revision, times)| StartupStatus::new(name(*revision), times)).collect()
 }
 
 fn budget(report: BudgetReport) -> BudgetStatus {
@@ -91,6 +104,8 @@ fn seat_status(index: &Index, seat: &SeatReport, before: &ProbePolicyStatus) -> 
         restarts: seat.memory.restarts,
         foreign: seat.memory.foreign,
         futile: seat.memory.futile,
+        cut_short: seat.memory.cut_short,
+        last_rule: seat.memory.last_rule.map(Into::into),
         last_restart: seat.memory.last.map(|last| MicroTime(timestamp(last))),
         in_loop: seat.in_loop,
         intent: intent.and_then(|intent| intent_status(index, intent, said)),

@@ -34,6 +34,9 @@ impl Engine {
             Input::BudgetRestored { policy, whole_at } => {
                 self.fleets.get_or_new(policy).restarts.budget.restore(whole_at);
             }
+            Input::StartupsRestored { policy, revision, times } => {
+                self.fleets.get_or_new(policy).startups.restore(revision, times);
+            }
             Input::SeatRestored { policy, seat, memory } => {
                 self.fleets.get_or_new(policy).restore(seat, memory);
                 self.fleet_agenda.touch(policy.0);
@@ -116,8 +119,8 @@ impl Engine {
             if fleet.compare(policy, replica) {
                 self.fleet_agenda.touch(policy.0);
             }
-            if change == Change::Replaced {
-                fleet.replaced(replica, at);
+            if let Change::Replaced(stage) = change {
+                fleet.replaced(replica, stage, at);
                 self.fleet_agenda.touch(policy.0);
             }
         }
@@ -141,9 +144,12 @@ impl Engine {
             return;
         };
         let Some(spec) = &fleet.spec else { return };
-        if let Some(Heard { evidence: Evidence::Pass, starts }) = replica.finish(attempt, outcome, spec, at) {
+        if let Some(Heard { evidence: Evidence::Pass, starts, took }) = replica.finish(attempt, outcome, spec, at) {
             if !std::mem::replace(&mut fleet.ever_passed[attempt.rule], true) {
                 self.fleet_agenda.touch(key.0);
+            }
+            if let Some(took) = took {
+                fleet.startups.note(replica.seen.revision, took);
             }
             if starts {
                 let reason = Reason::Passed { rule: attempt.rule, streak: 1 };

@@ -7,7 +7,7 @@ use super::replica::{Replica, runs, started_at};
 use super::schedule::Grid;
 use super::{
     AttemptId, Container, Effect, Evidence, Outcome, OutcomeClass, Pause, PerRule, Policy, PolicyKey, Rule, RuleKind,
-    Time,
+    Span, Time,
 };
 
 /// What came of an attempt.
@@ -15,6 +15,8 @@ pub(super) struct Heard {
     pub(super) evidence: Evidence,
     /// With it the replica has finished starting.
     pub(super) starts: bool,
+    /// How long that took, if it is known.
+    pub(super) took: Option<Span>,
 }
 
 impl Replica {
@@ -102,6 +104,7 @@ impl Replica {
         let rule = policy.rule(kind)?;
         let judge = self.judges[kind].as_mut()?;
         let (standing, experience) = (judge.standing(rule), judge.experience);
+        let took = judge.startup_time(rule, now);
         let evidence = judge.finish(attempt.serial, outcome, rule, now)?;
         self.is_settled &= judge.standing(rule) == standing;
         if judge.experience != experience && rule.startup_period.is_some() {
@@ -114,7 +117,7 @@ impl Replica {
             self.started = self.lead().map(|lead| lead.incarnation);
             self.started_at = (kind == RuleKind::Startup).then_some(now);
         }
-        Some(Heard { evidence, starts })
+        Some(Heard { evidence, starts, took: took.filter(|_| starts) })
     }
 
     /// Takes the attempts due before `until` as made, and as answered at once by `answers`, up to the first that may

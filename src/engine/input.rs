@@ -1,8 +1,8 @@
 //! Everything the engine can be told. Inputs are facts; none of them is a request.
 
 use super::{
-    AttemptId, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SeatKey,
-    Slot, Span, Time,
+    AttemptId, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RevisionKey, RuleKind,
+    SeatKey, Slot, Span, StartupTimes, Time,
 };
 
 /// One fact.
@@ -40,6 +40,15 @@ pub enum Input {
         policy: PolicyKey,
         /// When it would be whole again.
         whole_at: Time,
+    },
+    /// How long the replicas of a revision took to start, as an earlier engine saw it; the oldest revision first.
+    StartupsRestored {
+        /// Under which policy.
+        policy: PolicyKey,
+        /// Of which revision.
+        revision: Option<RevisionKey>,
+        /// How long.
+        times: StartupTimes,
     },
     /// A seat as an earlier engine left it.
     SeatRestored {
@@ -115,6 +124,8 @@ pub struct Observation {
     pub owner: Option<OwnerKey>,
     /// Its place under that owner.
     pub place: Place,
+    /// The template it was made from; `None` where its owner does not tell templates apart.
+    pub revision: Option<RevisionKey>,
     /// Where it runs; `None` before it is scheduled.
     pub node: Option<NodeKey>,
     /// Whether it is being ended.
@@ -302,6 +313,10 @@ pub struct SeatMemory {
     pub foreign: u32,
     /// Our restarts in a row that did not help.
     pub futile: u32,
+    /// Restarts of either kind in a row, up to the last, of a replica that had not finished starting.
+    pub cut_short: u32,
+    /// The rule that wanted the last of ours.
+    pub last_rule: Option<RuleKind>,
     /// When the last restart of either kind was ordered or seen.
     pub last: Option<Time>,
     /// The restart in flight.

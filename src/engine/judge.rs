@@ -290,6 +290,13 @@ impl Judge {
         self.last.is_some()
     }
 
+    /// How long the container has been starting, if a pass at `now` ends that: the rule has asked it from its start on,
+    /// or in vain until then.
+    pub(super) fn startup_time(&self, rule: &Rule, now: Time) -> Option<Span> {
+        let is_known = self.fails > 0 || self.asked.since(self.start) <= rule.initial_delay + rule.period;
+        is_known.then(|| now.since(self.start))
+    }
+
     /// What others can tell of it without counting.
     pub(super) fn standing(&self, rule: &Rule) -> Standing {
         let Self { passes, verdict, .. } = *self;

@@ -32,6 +32,7 @@
 mod absorb;
 mod agenda;
 mod asking;
+mod capacity;
 mod effect;
 mod fleet;
 mod gate;
@@ -51,6 +52,7 @@ mod seat;
 #[cfg(test)]
 mod simulation;
 mod skip;
+mod startups;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]
@@ -60,11 +62,12 @@ mod time;
 use std::collections::BTreeMap;
 
 use agenda::Agenda;
-use fleet::{Fleets, Look};
+use fleet::{Fleet, Fleets, Look};
 use rechecks::Rechecks;
 use record::Recorder;
 use replica::Replica;
 
+pub use capacity::{Capacity, Cause, Loss};
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
 pub use fleet::Trial;
 pub use input::{
@@ -72,7 +75,8 @@ pub use input::{
     Observation, Owner, OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
 };
 pub use keys::{
-    AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, SeatKey, Slot, TransitionId,
+    AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, RevisionKey, SeatKey, Slot,
+    TransitionId,
 };
 pub use outcome::{Evidence, Outcome, OutcomeClass};
 pub use pause::Pause;
@@ -84,6 +88,7 @@ pub use reason::{Obstacle, Reason};
 pub use report::{
     BreakerReport, BudgetReport, FloorReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport,
 };
+pub use startups::StartupTimes;
 pub use time::{Span, Time};
 
 /// The decision engine.
@@ -160,11 +165,20 @@ impl Engine {
         }
     }
 
+    /// What of a policy's fleet serves at `now`, and what costs it the rest; `None` for a policy it does not know.
+    pub fn capacity(&self, policy: PolicyKey, now: Time) -> Option<Capacity> {
+        let fleet = self.fleets.get(policy)?;
+        Some(capacity::capacity(fleet, self.members(fleet), now))
+    }
+
     /// What the engine holds of a policy and its replicas at `now`; `None` for a policy it does not know.
     pub fn report(&self, policy: PolicyKey, now: Time) -> Option<PolicyReport> {
         let fleet = self.fleets.get(policy)?;
-        let members = fleet.members.iter().filter_map(|index| self.replicas.get(*index as usize)?.as_ref());
-        Some(report::report(policy, fleet, members, now))
+        Some(report::report(policy, fleet, self.members(fleet), now))
+    }
+
+    fn members<'a>(&'a self, fleet: &'a Fleet) -> impl Iterator<Item = &'a Replica> + Clone {
+        fleet.members.iter().filter_map(|index| self.replicas.get(*index as usize)?.as_ref())
     }
 
     /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known; and then the

@@ -4,6 +4,7 @@ use super::agenda::{NEVER, Wake};
 use super::fleet::{Compared, Edition};
 use super::gate::GateKeeper;
 use super::judge::Judge;
+use super::seat::StageOfLife;
 use super::{
     Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass,
     Pause, PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
@@ -45,8 +46,8 @@ pub(super) struct Replica {
 pub(super) enum Change {
     /// It is not.
     Same,
-    /// The replica's container was replaced in place.
-    Replaced,
+    /// The replica's container was replaced in place, after it had finished starting or before.
+    Replaced(StageOfLife),
 }
 
 impl Replica {
@@ -83,6 +84,7 @@ impl Replica {
     /// Takes a newer observation.
     pub(super) fn observe(&mut self, seen: Observation, now: Time) -> Change {
         let (ran, containers) = (self.ran, self.containers());
+        let stage = if self.started == ran { StageOfLife::Started } else { StageOfLife::Starting };
         self.unselected = match seen.policy {
             Some(_) => None,
             None => self.unselected.or(Some(now)),
@@ -96,7 +98,7 @@ impl Replica {
             self.gate.forget();
             self.obstacle = None;
         }
-        if ran.is_some() && ran != self.ran { Change::Replaced } else { Change::Same }
+        if ran.is_some() && ran != self.ran { Change::Replaced(stage) } else { Change::Same }
     }
 
     /// The rule whose streak asks for a restart, with its failures in a row.

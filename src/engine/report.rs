@@ -1,11 +1,12 @@
 //! What the engine holds at an instant, for status, metrics and people.
 
+use super::capacity::{self, Capacity};
 use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
 use super::seat::Seat;
 use super::{
     BudgetSettings, Gate, GateSeen, Lifecycle, Obstacle, Pause, PerRule, Policy, PolicyKey, Pool, Readiness, Reason,
-    ReplicaKey, RuleKind, SeatKey, SeatMemory, TargetProblem, Time, Trial,
+    ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, StartupTimes, TargetProblem, Time, Trial,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -44,6 +45,10 @@ pub struct PolicyReport {
     pub paused: u32,
     /// Why the policy with all its replicas is paused.
     pub pause: Option<Pause>,
+    /// What of it serves, and what costs it the rest.
+    pub capacity: Capacity,
+    /// How long replicas took to start, by revision, the oldest first; of the latest three.
+    pub startups: Vec<(Option<RevisionKey>, StartupTimes)>,
     /// What is left of the restart budget; `None`: there is none.
     pub budget: Option<BudgetReport>,
     /// Whether the pool is below its floor.
@@ -177,7 +182,7 @@ pub enum ReplicaState {
 pub(super) fn report<'a>(
     policy: PolicyKey,
     fleet: &Fleet,
-    members: impl Iterator<Item = &'a Replica>,
+    members: impl Iterator<Item = &'a Replica> + Clone,
     now: Time,
 ) -> PolicyReport {
     let spec = fleet.spec.as_deref();
@@ -188,6 +193,8 @@ pub(super) fn report<'a>(
         restarts: fleet.restarts.total,
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
+        capacity: capacity::capacity(fleet, members.clone(), now),
+        startups: fleet.startups.iter().cloned().collect(),
         budget: spec.and_then(|spec| spec.restart.budget).map(|settings| budget_report(fleet, settings, now)),
         floor: match fleet.below_floor() {
             Some((_, Obstacle::Floor { ready, floor })) => FloorReport::Below { ready, floor },

@@ -12,8 +12,6 @@ const DISPROVED_AFTER: Span = Span::from_secs(10);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seat {
     pub(super) memory: SeatMemory,
-    /// The rule that restarted it last.
-    pub(super) last_rule: Option<RuleKind>,
     /// Whether its loop has been told.
     pub(super) in_loop: bool,
     /// The answer to writing the intent down, until it is acted on.
@@ -47,7 +45,7 @@ impl Seat {
     /// A seat as an earlier engine left it. An intent whose replica is still there untouched was never carried out;
     /// the caller says so with [`Seat::drop_intent`].
     pub(super) fn restored(memory: SeatMemory) -> Self {
-        Self { memory, last_rule: memory.intent.map(|intent| intent.rule), ..Self::default() }
+        Self { memory, ..Self::default() }
     }
 
     /// Starts a restart.
@@ -78,8 +76,11 @@ impl Seat {
             return false;
         };
         intent.stage = IntentStage::CarriedOut;
-        self.last_rule = Some(intent.rule);
+        self.memory.last_rule = Some(intent.rule);
         self.memory.restarts = self.memory.restarts.saturating_add(1);
+        if let Some(order) = self.order {
+            self.memory.count_stage(order.stage_of_life);
+        }
         self.memory.last = Some(now);
         self.refusals = 0;
         true
@@ -132,7 +133,8 @@ impl Seat {
     }
 
     /// Somebody else restarted it.
-    pub(super) fn count_foreign(&mut self, now: Time) {
+    pub(super) fn count_foreign(&mut self, stage: StageOfLife, now: Time) {
+        self.memory.count_stage(stage);
         self.memory.foreign = self.memory.foreign.saturating_add(1);
         self.memory.last = Some(now);
     }
@@ -170,6 +172,15 @@ impl Seat {
     /// Restarts of either kind make a loop.
     pub(super) fn loops(&self, settings: &RestartSettings) -> bool {
         self.memory.restarts.saturating_add(self.memory.foreign) >= settings.loop_after.get()
+    }
+}
+
+impl SeatMemory {
+    fn count_stage(&mut self, stage: StageOfLife) {
+        self.cut_short = match stage {
+            StageOfLife::Starting => self.cut_short.saturating_add(1),
+            StageOfLife::Started => 0,
+        };
     }
 }
 

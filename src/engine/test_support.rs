@@ -120,6 +120,7 @@ impl Bench {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(index)),
+            revision: None,
             node: None,
             lifecycle: Lifecycle::Live,
             paused_until: None,

@@ -124,6 +124,7 @@ impl Replica {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(self.number)),
+            revision: None,
             node: None,
             lifecycle: Lifecycle::Live,
             paused_until: None,

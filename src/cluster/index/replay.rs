@@ -40,6 +40,10 @@ impl Index {
         if let Some(whole_at) = status.restart_budget.as_ref().and_then(|budget| budget.whole_at.as_ref()) {
             inputs.push(Input::BudgetRestored { policy, whole_at: time(whole_at.0) });
         }
+        for startups in &status.startups {
+            let revision = startups.revision.as_deref().map(|name| self.revisions.key(name));
+            inputs.push(Input::StartupsRestored { policy, revision, times: startups.times() });
+        }
         let replicas = self.live_replicas();
         for seat in &status.seats {
             if let Some((seat, memory)) = self.seat(seat, &replicas, &mut inputs) {
@@ -84,8 +88,9 @@ impl Index {
         });
         let last = seat.last_restart.as_ref().map(|last| time(last.0));
         let occupant = seat.pod_uid.as_deref().and_then(replica);
-        let SeatStatus { restarts, foreign, futile, .. } = *seat;
-        let memory = SeatMemory { restarts, foreign, futile, last, intent, occupant };
+        let SeatStatus { restarts, foreign, futile, cut_short, .. } = *seat;
+        let last_rule = seat.last_rule.map(Into::into);
+        let memory = SeatMemory { restarts, foreign, futile, cut_short, last_rule, last, intent, occupant };
         Some((SeatKey { owner, slot }, memory))
     }
 
@@ -123,7 +128,8 @@ mod tests {
             let (uid, at) = (format!("uid-{pod}"), "2026-01-01T00:10:00.5Z");
             let intent = json!({"pod": pod, "podUID": uid, "rule": "liveness", "time": at, "carriedOut": carried_out});
             json!({"name": name, "owner": "StatefulSet/fake", "ownerUID": "uid-fake", "podUID": uid,
-                "restarts": 2, "foreign": 1, "futile": 1, "lastRestart": "2026-01-01T00:05:00.000000Z", "intent": intent})
+                "restarts": 2, "foreign": 1, "futile": 1, "cutShort": 2, "lastRule": "startup",
+                "lastRestart": "2026-01-01T00:05:00.000000Z", "intent": intent})
         };
         let asked = policy("p", "00:00:00").record().spec.unwrap().policy.rules.liveness.unwrap().question;
         let status = json!({
@@ -151,6 +157,8 @@ mod tests {
                 restarts: 2,
                 foreign: 1,
                 futile: 1,
+                cut_short: 2,
+                last_rule: Some(RuleKind::Startup),
                 last: Some(time("2026-01-01T00:05:00Z".parse().unwrap())),
                 intent: intent(occupant, stage),
                 occupant,

@@ -117,7 +117,16 @@ impl From<core::Pod> for PodRecord {
     }
 }
 
+/// The labels by which an owner tells the templates apart that it makes pods from: a ReplicaSet of a Deployment, and a
+/// StatefulSet or DaemonSet.
+const REVISIONS: [&str; 2] = ["pod-template-hash", "controller-revision-hash"];
+
 impl PodRecord {
+    /// The revision that it was made from, if its owner tells.
+    pub fn revision(&self) -> Option<&str> {
+        REVISIONS.into_iter().find_map(|label| self.labels.get(label)).map(String::as_str)
+    }
+
     /// Until when it is paused; `None`, or a time that is over: it is not.
     pub fn paused_until(&self) -> Option<Time> {
         Some(time(self.pause.as_deref()?.as_ref().ok()?.until))

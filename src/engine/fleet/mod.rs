@@ -18,6 +18,7 @@ use super::agenda::{Agenda, Wake};
 use super::record::Recorder;
 use super::replica::Replica;
 use super::seat::{Order, StageOfLife};
+use super::startups::Startups;
 use super::{
     BudgetSettings, NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind,
     SharedFailure, Time, WhenBelow, gate,
@@ -47,6 +48,8 @@ pub(super) struct Fleet {
     /// The seats that remember something.
     pub(super) seats: Seats,
     pub(super) restarts: Restarts,
+    /// How long its replicas took to start.
+    pub(super) startups: Startups,
     /// When it is to be looked at though nothing happened, and what for.
     pub(super) wake: Option<(Time, &'static str)>,
     pub(super) breaker: Breaker,
@@ -194,6 +197,11 @@ impl Fleet {
     /// Whether it matters to it what becomes of a replica: somebody wants a restart, or has one in flight there.
     pub(super) fn follows(&self, replica: &Replica) -> bool {
         !self.wanting.is_empty() || replica.seat().is_some_and(|seat| self.seats.is_open(seat))
+    }
+
+    /// How many replicas the owners want in all.
+    pub(super) const fn desired(&self) -> u32 {
+        self.desired
     }
 
     /// How many of the judged replicas are liveness suspects.

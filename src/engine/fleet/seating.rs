@@ -1,7 +1,7 @@
 //! Where the replicas of a fleet sit: the seats outlive them.
 
 use super::super::replica::Replica;
-use super::super::seat::Seat;
+use super::super::seat::{Seat, StageOfLife};
 use super::super::{IntentStage, Place, SeatKey, SeatMemory, Slot, Span, Time};
 use super::Fleet;
 
@@ -21,7 +21,7 @@ impl Fleet {
     }
 
     /// A replica's container was replaced in place, by our order or by somebody else.
-    pub(in super::super) fn replaced(&mut self, replica: &mut Replica, now: Time) {
+    pub(in super::super) fn replaced(&mut self, replica: &mut Replica, stage: StageOfLife, now: Time) {
         let Some(key) = self.seat_of(replica) else { return };
         let seat = self.seats.open(key);
         seat.memory.occupant = Some(replica.key);
@@ -32,7 +32,7 @@ impl Fleet {
         if seat.memory.intent.is_some_and(|intent| intent.stage == IntentStage::Recorded) {
             seat.drop_intent();
         }
-        seat.count_foreign(now);
+        seat.count_foreign(stage, now);
     }
 
     /// Gives a replica that was not known before its seat.

@@ -134,7 +134,7 @@ fn remember(seat: &mut Seat, sitter: &Sitter, settings: &RestartSettings, look: 
     let SeatMemory { restarts, foreign, .. } = seat.memory;
     if seat.loops(settings) && !seat.in_loop {
         seat.in_loop = true;
-        sitter.tell(TransitionKind::LoopBegan, Reason::Loop { restarts, foreign, rule: seat.last_rule }, look);
+        sitter.tell(TransitionKind::LoopBegan, Reason::Loop { restarts, foreign, rule: seat.memory.last_rule }, look);
     }
     if seat.resets(settings).is_none_or(|at| at > look.now) {
         return Memory::Kept;

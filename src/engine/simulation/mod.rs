@@ -410,6 +410,7 @@ impl Pod {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(self.ordinal)),
+            revision: None,
             node: None,
             lifecycle: self.lifecycle,
             paused_until: self.paused_until,

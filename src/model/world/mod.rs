@@ -14,7 +14,7 @@ use crate::engine::{
 use crate::scenario::{Condition, Endpoint, Opening, PerKind, Rotation, Scenario, Stores, TrueState};
 
 use course::Course;
-use sight::key;
+use sight::{POLICY, key};
 
 /// What lies between a turn's decisions and the first moment of a container that they restarted.
 const INSTANT: Span = Span::from_nanos(1);
@@ -113,6 +113,8 @@ impl<'a, O: Observer> World<'a, O> {
         }
         let is_stuck = |member: &&Member| member.condition.is(TrueState::Stuck);
         self.run.undetected += self.members.iter().filter(is_stuck).count() as u64;
+        let end = Time::ZERO + self.scenario.length();
+        self.run.loss = self.engine.capacity(POLICY, end).and_then(|capacity| capacity.loss);
         self.run
     }
 

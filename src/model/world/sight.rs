@@ -7,7 +7,7 @@ use crate::engine::{
     Place, PolicyKey, Readiness, Remembered, ReplicaKey, Slot, Target, Time,
 };
 
-const POLICY: PolicyKey = PolicyKey(0);
+pub(super) const POLICY: PolicyKey = PolicyKey(0);
 const OWNER: OwnerKey = OwnerKey(0);
 
 impl<O: Observer> World<'_, O> {
@@ -48,6 +48,7 @@ impl<O: Observer> World<'_, O> {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(number)),
+            revision: None,
             node: None,
             lifecycle: Lifecycle::Live,
             paused_until: None,

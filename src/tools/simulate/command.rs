@@ -101,7 +101,7 @@ impl Candidate {
 
     fn run(self, scenario: &Scenario) -> Result<Row, ToolError> {
         let run = model::run(scenario, &self.policy)?;
-        Ok(Row { policy: self.file, outcome: Outcome::from(&run) })
+        Ok(self.row(&run))
     }
 
     /// Runs it and keeps what happened.
@@ -120,7 +120,11 @@ impl Candidate {
     fn watch(self, scenario: &Scenario, observer: &mut impl Observer) -> Result<Recorded, ToolError> {
         let mut watchers = (Recording::of(scenario), observer);
         let run = model::observe(scenario, &self.policy, &mut watchers)?;
-        Ok(Recorded { row: Row { policy: self.file, outcome: Outcome::from(&run) }, recording: watchers.0 })
+        Ok(Recorded { row: self.row(&run), recording: watchers.0 })
+    }
+
+    fn row(self, run: &model::Run) -> Row {
+        Row { policy: self.file, outcome: Outcome::from(run), loss: run.loss.map(|loss| loss.to_string()) }
     }
 
     /// What people may not expect of a policy that is not enforced: a line, if any.

@@ -19,6 +19,9 @@ pub struct Row {
     /// What came of it.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// What costs it capacity in the end, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<String>,
 }
 
 /// A policy, what came of it, and what happened.
@@ -33,7 +36,8 @@ pub struct Recorded {
 /// One policy.
 pub fn single(row: &Row, columns: Columns) -> Result<Report, serde_json::Error> {
     let report = Report::new(Table::new(header(columns), [row.cells(columns)]), &[row])?;
-    Ok(report.with_csv(Table::new(header(Columns::All), [row.cells(Columns::All)])))
+    let report = report.with_csv(Table::new(header(Columns::All), [row.cells(Columns::All)]));
+    Ok(report.with_preamble(row.told()))
 }
 
 /// One policy, and a picture of what happened.
@@ -45,7 +49,7 @@ pub fn pictured(recorded: Recorded, columns: Columns) -> Result<Report, serde_js
 pub fn comparison(first: Recorded, second: Recorded, columns: Columns) -> Result<Report, serde_json::Error> {
     let parting = Parting::of(&first.recording, &second.recording);
     let (left, right) = (&first.row, &second.row);
-    let preamble = in_words(parting.as_ref(), &left.policy, &right.policy);
+    let preamble = in_words(parting.as_ref(), &left.policy, &right.policy) + &left.told() + &right.told();
     let difference = right.outcome.minus(&left.outcome);
     let table = |columns| {
         let last = iter::once("difference".to_owned()).chain(difference.cells(columns)).collect();
@@ -64,6 +68,11 @@ struct Comparison<'a> {
 }
 
 impl Row {
+    /// A line on the capacity that it loses, if it does.
+    fn told(&self) -> String {
+        self.loss.as_ref().map(|loss| format!("{} loses capacity: {loss}.\n", self.policy)).unwrap_or_default()
+    }
+
     fn cells(&self, columns: Columns) -> Vec<String> {
         iter::once(self.policy.clone()).chain(self.outcome.cells(columns)).collect()
     }
