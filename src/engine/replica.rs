@@ -246,7 +246,7 @@ impl Replica {
             wake(judge.recheck, "re-check due");
             wake(judge.overdue(), "attempt overdue");
         }
-        first.or(self.pause.and_then(Pause::until), "pause ends");
+        wake(self.pause.and_then(Pause::until), "pause ends");
         if self.seen.gate != GateSeen::Ungated {
             wake(self.gate.release(self.unselected), "gate without a policy");
         }
