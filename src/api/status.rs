@@ -174,7 +174,7 @@ pub struct StartupBucket {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub up_to: Option<Duration>,
 
-    /// How many.
+    /// How many starts took so long.
     pub starts: u32,
 }
 

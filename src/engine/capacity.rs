@@ -49,8 +49,8 @@ pub enum Cause {
         /// than it leaves them.
         needs: Option<(Span, Span)>,
     },
-    /// A rule restarts replicas that had started, and that does not heal them.
-    NotHealed {
+    /// A rule restarts replicas that had started, again and again.
+    Again {
         /// Which.
         rule: RuleKind,
         /// After how many restarts in a row that do not help it stops; `None`: never.
@@ -109,7 +109,7 @@ fn cause(seat: &Seat, fleet: &Fleet, spec: &Policy) -> Cause {
             Cause::CutShort { rule: kind, leaves: leaves(rule), needs: needs(rule, fleet.startups.longest()) }
         }
         Some((rule, _)) if memory.foreign <= memory.restarts => {
-            Cause::NotHealed { rule, give_up_after: spec.restart.give_up_after.map(|times| times.get()) }
+            Cause::Again { rule, give_up_after: spec.restart.give_up_after.map(|times| times.get()) }
         }
         Some(_) | None => Cause::Others,
     }
@@ -164,14 +164,14 @@ impl fmt::Display for Loss {
                 }
                 needs.map_or(Ok(()), |(_, took)| write!(f, ", they took {took} when they did start"))
             }
-            Cause::NotHealed { rule, give_up_after } => {
+            Cause::Again { rule, give_up_after } => {
                 write!(
                     f,
-                    "{rule} restarts replicas that had started, which does not heal them ({many}): leave out of {rule} \
-                     what a restart cannot heal"
+                    "{rule} restarts replicas that had started, again and again ({many}): leave out of {rule} what a \
+                     restart cannot heal"
                 )?;
                 match give_up_after {
-                    Some(times) => write!(f, ", restart.giveUpAfter stops it after {times}"),
+                    Some(times) => write!(f, ", restart.giveUpAfter stops it after {times} that do not help"),
                     None => write!(f, ", or let restart.giveUpAfter stop it"),
                 }
             }

@@ -64,9 +64,9 @@ fn what_was_learned_of_slow_starts_says_how_long_a_rule_must_leave_them() {
              (period x failureThreshold) instead of 15s, they took 25s when they did start",
         ),
         (
-            Cause::NotHealed { rule: RuleKind::Liveness, give_up_after: None },
-            "liveness restarts replicas that had started, which does not heal them (2 of 8 in a loop): leave out of \
-             liveness what a restart cannot heal, or let restart.giveUpAfter stop it",
+            Cause::Again { rule: RuleKind::Liveness, give_up_after: None },
+            "liveness restarts replicas that had started, again and again (2 of 8 in a loop): leave out of liveness what \
+             a restart cannot heal, or let restart.giveUpAfter stop it",
         ),
     ] {
         let loss = Loss { desired: 8, in_loop: 2, never_started: 2, cause };
