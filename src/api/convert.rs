@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::spec::{
-    BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec,
-    SharedFailureSpec, Through, WhenBelowSpec,
+    BreakerSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec, RestartSpec,
+    RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 use super::{Handler, Selector, checks};
 use crate::engine::{
-    Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question,
-    RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
+    Backoff, BreakerSettings, FleetSettings, FloorSettings, Heartbeat, Mode, OtherOwners, PerRule, Phase, Policy, Pool,
+    Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
 };
 
 /// A policy that makes sense.
@@ -21,6 +21,8 @@ pub struct ParsedPolicy {
     pub selector: Selector,
     /// What each rule asks, for whoever resolves it at a pod; there exactly where `policy` has a rule.
     pub asks: PerRule<Option<Ask>>,
+    /// The container whose beats the heartbeat rule hears, if the user named it.
+    pub beating: Option<String>,
 }
 
 /// What a rule asks, and of which container.
@@ -59,13 +61,15 @@ impl ProbePolicySpec {
             generation,
             mode: self.mode.into(),
             rules,
+            heartbeat: self.heartbeat.as_ref().map(parse_heartbeat).transpose()?,
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),
             floor: parse_floor(&self.pool)?,
             fleet: parse_fleet(&self.fleet)?,
             phase,
         };
-        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks })
+        let beating = self.heartbeat.as_ref().and_then(|heartbeat| heartbeat.container.clone());
+        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks, beating })
     }
 
     fn rule(&self, kind: RuleKind) -> Option<&RuleSpec> {
@@ -124,6 +128,11 @@ fn parse_ask(at: &str, spec: &RuleSpec) -> Result<Ask, SpecError> {
     let handler = Handler::parse(at, spec)?;
     let container = checks::CONTAINER.parse_optional(format_args!("{at}.container"), spec.container.as_ref())?;
     Ok(Ask { handler, container })
+}
+
+fn parse_heartbeat(spec: &HeartbeatSpec) -> Result<Heartbeat, SpecError> {
+    checks::CONTAINER.parse_optional("spec.heartbeat.container", spec.container.as_ref())?;
+    Ok(Heartbeat { time_to_live: checks::SECONDS.parse("spec.heartbeat.timeToLive", &spec.time_to_live)? })
 }
 
 fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {

@@ -34,15 +34,16 @@ pub use handler::{
     Redirects, Scheme, ServingState, TcpSocket, TcpSocketSpec, Tls, TlsSpec,
 };
 pub use manifest::{policy_from_str, read_policy};
-pub use names::{ALIGNED_TO, CONTROLLER, GATE, VERDICT, aligned_to};
+pub use names::{ALIGNED_TO, CONTROLLER, GATE, HEARTBEAT, VERDICT, aligned_to};
 pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};
 pub use spec::{
-    BackoffSpec, BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy, ProbePolicySpec,
-    RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
+    BackoffSpec, BreakerSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy,
+    ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 pub use status::{
-    IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,
+    HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus,
+    TransitionStatus,
 };
 pub use verdict::{InvalidVerdict, VerdictAnnotation};

@@ -1,8 +1,8 @@
 //! What is true of a policy as a whole, in the sentences of its conditions.
 
 use crate::api::conditions::{
-    ACCEPTED, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING,
-    NEVER_PASSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
+    ACCEPTED, BEATS_TOO_RARE, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds,
+    LOOPING, NEVER_PASSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
 };
 use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
@@ -23,6 +23,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         conflicted(index, policy),
         ungated(report),
         never_passed(report),
+        beats_too_rare(in_force, report),
         period_stretched(in_force),
         prober_errors(report),
         ejection_not_effective(report),
@@ -34,6 +35,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         gave_up(index, report),
     ];
     claims.extend(RuleKind::ALL.into_iter().filter_map(|rule| unusable(rule, report)));
+    claims.extend(beats_unusable(report));
     claims.into_iter().map(|claim| claim.of(record.generation)).collect()
 }
 
@@ -96,6 +98,12 @@ fn ungated(report: &PolicyReport) -> Claim {
 fn never_passed(report: &PolicyReport) -> Claim {
     let rules = RuleKind::ALL.into_iter().filter(|rule| report.rules[*rule].is_some_and(|rule| !rule.ever_passed));
     let rules: Vec<_> = rules.map(RuleKind::name).collect();
+    let nobody_beat = report.heartbeat.is_some_and(|heartbeat| !heartbeat.ever_beat);
+    if rules.is_empty() && nobody_beat {
+        let message = "no replica has sent a beat yet: until one does, the heartbeat rule ejects nothing that is in the \
+                       pool; check names, labels and rights of the Leases";
+        return Claim::holds(NEVER_PASSED, "NoBeatYet", message.to_owned());
+    }
     if rules.is_empty() {
         return Claim::fails(NEVER_PASSED, "EveryRulePassed", "every rule was passed by some replica");
     }
@@ -105,6 +113,20 @@ fn never_passed(report: &PolicyReport) -> Claim {
         rules.join(" and ")
     );
     Claim::holds(NEVER_PASSED, "NoPassYet", message)
+}
+
+fn beats_too_rare(in_force: Option<&ParsedPolicy>, report: &PolicyReport) -> Claim {
+    let heartbeat = in_force.and_then(|spec| spec.policy.heartbeat);
+    let rare = report.heartbeat.and_then(|heartbeat| heartbeat.rare);
+    let Some((heartbeat, (replicas, interval))) = heartbeat.zip(rare) else {
+        return Claim::fails(BEATS_TOO_RARE, "BeatsFit", "two beats or more come in a time to live");
+    };
+    let message = format!(
+        "{replicas} replicas beat every {interval} or so, and a beat counts for {}: one that is lost or late ejects a \
+         replica that is well; let them beat more often, or raise spec.heartbeat.timeToLive",
+        heartbeat.time_to_live
+    );
+    Claim::holds(BEATS_TOO_RARE, "LessThanTwoBeats", message)
 }
 
 fn period_stretched(in_force: Option<&ParsedPolicy>) -> Claim {
@@ -189,9 +211,11 @@ fn shared_failure(index: &Index, report: &PolicyReport) -> Claim {
         .replica_reports
         .iter()
         .filter_map(|replica| match replica.gate {
-            Some((Gate::Open, reason @ Reason::Held { by: Obstacle::SharedFailure { .. }, .. })) => {
-                Some((index.pod(replica.replica)?.name.name.to_string(), reason))
-            }
+            Some((
+                Gate::Open,
+                reason @ (Reason::Held { by: Obstacle::SharedFailure { .. }, .. }
+                | Reason::HeldWithoutBeat { by: Obstacle::SharedFailure { .. } }),
+            )) => Some((index.pod(replica.replica)?.name.name.to_string(), reason)),
             Some(_) | None => None,
         })
         .collect();
@@ -243,6 +267,12 @@ fn unusable(rule: RuleKind, report: &PolicyReport) -> Option<Claim> {
     let (replicas, problem) = report.rules[rule]?.unusable?;
     let message = format!("the {rule} rule cannot be asked at {replicas} replicas: {problem}");
     Some(Claim::holds(problem.name(), "CannotBeAsked", message))
+}
+
+fn beats_unusable(report: &PolicyReport) -> Option<Claim> {
+    let (replicas, problem) = report.heartbeat?.unusable?;
+    let message = format!("whom the beats of {replicas} replicas speak for cannot be told: {problem}");
+    Some(Claim::holds(problem.name(), "CannotBeHeard", message))
 }
 
 /// The first names, and how many there are besides.

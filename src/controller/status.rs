@@ -5,12 +5,14 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::findings::findings;
 use crate::api::{
-    GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus, SeatStatus, TransitionStatus, conditions,
+    GATE, HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus, SeatStatus,
+    TransitionStatus, conditions,
 };
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind};
 use crate::engine::{
-    GateSeen, Intent, IntentStage, Lifecycle, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport, Time,
+    GateSeen, HeartbeatReport, Intent, IntentStage, Lifecycle, PolicyKey, PolicyReport, Pool, RuleKind, SeatReport,
+    Time,
 };
 use crate::runtime::timestamp;
 
@@ -48,6 +50,7 @@ pub fn build(
             in_loop: report.in_loop,
         },
         rules: rules(index, policy, report),
+        heartbeat: report.heartbeat.map(heartbeat),
         seats,
         ungated: ungated(index, policy, report),
         ungated_count: report.ungated,
@@ -64,6 +67,10 @@ fn rules(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<RuleSta
         Some(RuleStatus { name: kind.into(), ever_passed, question: format!("{:016x}", rule.question.0) })
     };
     RuleKind::ALL.into_iter().filter_map(status).collect()
+}
+
+fn heartbeat(HeartbeatReport { ever_beat, missing, deregistered, .. }: HeartbeatReport) -> HeartbeatStatus {
+    HeartbeatStatus { ever_beat, missing, deregistered }
 }
 
 fn seat_status(index: &Index, seat: &SeatReport, before: &ProbePolicyStatus) -> Option<SeatStatus> {
@@ -111,7 +118,7 @@ fn owner_kind(watch: Option<WatchKind>) -> &'static str {
         Some(WatchKind::StatefulSets) => "StatefulSet",
         Some(WatchKind::DaemonSets) => "DaemonSet",
         Some(WatchKind::ReplicationControllers) => "ReplicationController",
-        Some(WatchKind::Policies | WatchKind::Pods | WatchKind::Nodes) | None => "Owner",
+        Some(WatchKind::Policies | WatchKind::Pods | WatchKind::Leases | WatchKind::Nodes) | None => "Owner",
     }
 }
 

@@ -23,6 +23,7 @@ impl Index {
                 inputs.push(Input::ReplicaSeen { replica, seen: Box::new(seen.clone()) });
             }
         }
+        inputs.extend(self.leases.deaf_until().map(|until| Input::Deaf { until }));
         inputs.push(Input::Synced);
         inputs
     }
@@ -36,6 +37,9 @@ impl Index {
         let mut inputs = Vec::new();
         if let Some(rules) = self.passed_before(policy) {
             inputs.push(Input::PassedBefore { policy, rules });
+        }
+        if status.heartbeat.is_some_and(|heartbeat| heartbeat.ever_beat) {
+            inputs.push(Input::BeatBefore { policy });
         }
         let replicas = self.live_replicas();
         for seat in &status.seats {

@@ -40,6 +40,8 @@ pub(super) struct Fleet {
     pub(super) edition: Edition,
     /// The rules that somebody has passed under their present question.
     pub(super) ever_passed: PerRule<bool>,
+    /// Somebody has beaten under the heartbeat rule.
+    pub(super) ever_beat: bool,
     /// The replicas, by index.
     pub(super) members: BTreeSet<u32>,
     /// The seats that remember something.
@@ -49,6 +51,9 @@ pub(super) struct Fleet {
     pub(super) wake: Option<(Time, &'static str)>,
     pub(super) breaker: Breaker,
     pub(super) floor: Floor,
+    /// Whether most replicas failed together when it was last looked at; only with a heartbeat rule, since whoever is
+    /// asked looks by itself again.
+    fails_together: bool,
     headcount: Headcount,
     /// How many replicas the owners want in all.
     desired: u32,
@@ -91,6 +96,7 @@ impl Fleet {
             let asked = |policy: &Policy| policy.rule(kind).map(|rule| rule.question);
             self.ever_passed[kind] &= self.spec.as_ref().is_none_or(|old| asked(old) == asked(&spec));
         }
+        self.ever_beat &= spec.heartbeat.is_some();
         self.spec = Some(spec);
         self.seats.open_all();
         self.edition.0 = self.edition.0.wrapping_add(1);
@@ -126,7 +132,7 @@ impl Fleet {
     }
 
     /// Notes how a replica stands now with the rules that are compared, before anybody is decided on. Says whether that
-    /// may move the breaker or the floor.
+    /// may move the breaker or the floor, or free those who are held for their neighbours' sake.
     pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
         let Some(spec) = &self.spec else { return false };
         let latest = Latest {
@@ -143,7 +149,8 @@ impl Fleet {
         }
         let before = std::mem::replace(&mut replica.compared, compared).in_fleet(key);
         self.standings.change(before, latest);
-        before.liveness != latest.liveness || before.stand != latest.stand
+        let may_part = spec.heartbeat.is_some() && before.readiness != latest.readiness;
+        before.liveness != latest.liveness || before.stand != latest.stand || may_part
     }
 
     /// What speaks against ejecting anybody: most replicas fail the readiness rule.
@@ -208,6 +215,10 @@ impl Fleet {
         let moved = self.floor.step(spec.floor.as_ref(), self.standings.stock, self.desired, look.now);
         if let Some((kind, reason)) = moved {
             look.recorder.record_fleet(look.key, look.now, kind, reason);
+            self.look_at_all(look);
+        }
+        let together = spec.heartbeat.is_some() && self.standings.shared().is_some();
+        if std::mem::replace(&mut self.fails_together, together) && !together {
             self.look_at_all(look);
         }
         self.supervise(&spec, look);

@@ -29,7 +29,7 @@ impl World {
                     Some((Gate::Closed, Reason::BelowFloor { .. })) => {
                         self.spec.floor.is_some_and(|floor| floor.when_below == WhenBelow::Close)
                     }
-                    Some((Gate::Closed, _)) => pod.failed.readiness,
+                    Some((Gate::Closed, _)) => pod.failed.readiness || pod.was_silent,
                 };
                 assert!(evident, "seed {seed}: {pod:?} ejected without evidence");
             }
@@ -62,7 +62,8 @@ impl World {
     pub(super) fn check_floor(&mut self, effects: &[Effect]) {
         let ejects = |effect: &Effect| match effect {
             Effect::Record(transition) => {
-                let failed = matches!(transition.reason, Reason::Failed { .. } | Reason::Held { .. });
+                let failed =
+                    matches!(transition.reason, Reason::Failed { .. } | Reason::NoBeat { .. } | Reason::Held { .. });
                 transition.kind == TransitionKind::Ejected && failed
             }
             Effect::StartAttempt { .. }
@@ -76,7 +77,14 @@ impl World {
         let Some(report) = self.engine.report(POLICY, self.now) else { return };
         let is_in = |report: &&ReplicaReport| matches!(report.gate, Some((Gate::Open, _)));
         let held = |report: &&ReplicaReport| {
-            matches!(report.gate, Some((Gate::Open, Reason::Held { by: Obstacle::Floor { .. }, .. })))
+            matches!(
+                report.gate,
+                Some((
+                    Gate::Open,
+                    Reason::Held { by: Obstacle::Floor { .. }, .. }
+                        | Reason::HeldWithoutBeat { by: Obstacle::Floor { .. } }
+                ))
+            )
         };
         let live = || report.replica_reports.iter().filter(|replica| replica.lifecycle == Lifecycle::Live);
         let (pool, seed) = (live().filter(is_in).count(), self.seed);
@@ -86,6 +94,31 @@ impl World {
         }
         for replica in live().filter(held) {
             assert_ne!(replica.state, ReplicaState::Starting, "seed {seed}: let in while it is starting");
+        }
+    }
+
+    /// Nobody is ejected for a silence that was shorter than the time to live, or that we may only not have heard the end
+    /// of, or where nobody has ever beaten.
+    pub(super) fn check_beats(&mut self, effects: &[Effect]) {
+        let ejected = effects.iter().filter_map(|effect| match effect {
+            Effect::Record(Transition { kind: TransitionKind::Ejected, replica, reason, .. }) => {
+                matches!(reason, Reason::NoBeat { .. }).then_some(*replica)
+            }
+            Effect::Record(_)
+            | Effect::StartAttempt { .. }
+            | Effect::SetGate { .. }
+            | Effect::RecordIntent { .. }
+            | Effect::Restart { .. }
+            | Effect::RecordFleet(_)
+            | Effect::Published { .. }
+            | Effect::Took { .. } => None,
+        });
+        for replica in ejected {
+            let (pod, seed) = (self.pod(replica).unwrap(), self.seed);
+            let silence = self.now.since(pod.silent_since.max(self.deaf_until));
+            assert!(self.beaten, "seed {seed}: {pod:?} ejected for its silence where nobody beats");
+            assert!(silence >= HEARTBEAT.time_to_live, "seed {seed}: {pod:?} ejected after {silence} of silence");
+            self.has_missed = true;
         }
     }
 

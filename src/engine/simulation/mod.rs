@@ -17,6 +17,7 @@ const THRESHOLDS: u64 = 4;
 
 const FLOOR: FloorSettings =
     FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
+const HEARTBEAT: Heartbeat = Heartbeat { time_to_live: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
@@ -27,7 +28,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up, mut held) = (0, 0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held, mut missed) = (0, 0, 0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -37,10 +38,12 @@ fn no_order_of_events_breaks_an_invariant() {
         trials += world.trials;
         given_up += u32::from(world.has_given_up);
         held += u32::from(world.has_held);
+        missed += u32::from(world.has_missed);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
     assert!(held > 5, "only {held} worlds in which the floor held somebody");
+    assert!(missed > 5, "only {missed} worlds in which somebody was ejected for its silence");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
@@ -72,12 +75,17 @@ struct World {
     /// What the policy's status holds: all that a new engine is told of the old one.
     status: BTreeMap<SeatKey, SeatMemory>,
     passed: PerRule<bool>,
+    /// Somebody has beaten under the heartbeat rule.
+    beaten: bool,
+    /// What was sent until then may not have arrived, or not at this engine.
+    deaf_until: Time,
     acknowledged: BTreeSet<ReplicaKey>,
     restarts: u64,
     /// Of those, trials of the breaker.
     trials: u64,
     has_given_up: bool,
     has_held: bool,
+    has_missed: bool,
     trace: Vec<String>,
 }
 
@@ -91,6 +99,12 @@ struct Pod {
     gate: GateSeen,
     started: Option<Incarnation>,
     healthy: bool,
+    /// It says that it is there.
+    beats: bool,
+    /// Since when its container says nothing of that kind.
+    silent_since: Time,
+    /// That container was silent for a time to live, or has said that it goes.
+    was_silent: bool,
     /// The rules that this very container has failed.
     failed: PerRule<bool>,
     /// It was let into the pool after startup.
@@ -118,11 +132,14 @@ impl World {
             in_flight: BTreeSet::new(),
             status: BTreeMap::new(),
             passed: PerRule::default(),
+            beaten: false,
+            deaf_until: Time::ZERO,
             acknowledged: BTreeSet::new(),
             restarts: 0,
             trials: 0,
             has_given_up: false,
             has_held: false,
+            has_missed: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -133,18 +150,22 @@ impl World {
     }
 
     fn step(&mut self) {
-        match self.below(40) {
+        match self.below(44) {
             0 => self.with_pod(|pod, _| pod.healthy = !pod.healthy),
             1 => self.with_pod(|pod, now| pod.run_again(now)),
             2 => self.with_pod(|pod, _| pod.state = ContainerState::Down),
             3 => self.delete_one(),
             4 => self.edit(),
             5 => self.succeed(),
+            6 => self.with_pod(|pod, _| pod.beats = !pod.beats),
+            7 => self.deregister_one(),
+            8 => self.freeze(),
             _ => self.now = self.now + Span::from_millis(self.below(900)),
         }
         self.recreate();
         self.poll();
         self.answer_attempts();
+        self.beat();
         self.poll();
         self.check();
     }
@@ -154,6 +175,7 @@ impl World {
         self.engine.poll(self.now, &mut effects);
         self.decided_on = self.pods.clone();
         self.check_floor(&effects);
+        self.check_beats(&effects);
         for effect in effects {
             self.trace.push(format!("{:?} {effect:?}", self.now));
             self.carry_out(effect);
@@ -236,6 +258,38 @@ impl World {
         }
     }
 
+    /// Those who say that they are there do so, though not all of it arrives.
+    fn beat(&mut self) {
+        for pod in self.pods.values_mut() {
+            pod.was_silent |= self.now.since(pod.silent_since) >= HEARTBEAT.time_to_live;
+        }
+        for ordinal in self.pods.keys().copied().collect::<Vec<_>>() {
+            if self.below(3) == 0 {
+                continue;
+            }
+            let now = self.now;
+            let Some(pod) = self.pods.get_mut(&ordinal).filter(|pod| pod.beats && pod.runs()) else { continue };
+            pod.silent_since = now;
+            self.beaten |= self.spec.heartbeat.is_some();
+            self.engine.handle(now, Input::Beat { replica: pod.key });
+        }
+    }
+
+    fn deregister_one(&mut self) {
+        let ordinal = self.below(REPLICAS) as u32;
+        if let Some(pod) = self.pods.get_mut(&ordinal) {
+            (pod.beats, pod.was_silent) = (false, true);
+            self.engine.handle(self.now, Input::Deregistered { replica: pod.key });
+        }
+    }
+
+    /// The process stands still, and nothing of what is sent to it arrives.
+    fn freeze(&mut self) {
+        self.now = self.now + Span::from_secs(2 + self.below(20));
+        self.deaf_until = self.now;
+        self.engine.handle(self.now, Input::Deaf { until: self.now });
+    }
+
     /// The engine is killed; the next one knows what the API server holds.
     fn succeed(&mut self) {
         self.engine = Engine::new();
@@ -246,6 +300,10 @@ impl World {
         self.engine.handle(self.now, Input::OwnerSeen { owner: OWNER, seen: owner });
         self.engine.handle(self.now, Input::PolicySet { policy: POLICY, spec: Box::new(self.spec.clone()) });
         self.engine.handle(self.now, Input::PassedBefore { policy: POLICY, rules: self.passed });
+        if self.beaten {
+            self.engine.handle(self.now, Input::BeatBefore { policy: POLICY });
+        }
+        self.deaf_until = self.now;
         for (seat, memory) in self.status.clone() {
             let present = |key: &ReplicaKey| self.pod(*key).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);
             let intent = memory.intent.map(|intent| Intent { replica: intent.replica.filter(present), ..intent });
@@ -265,7 +323,7 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(7) {
+        match self.below(8) {
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
             2 => {
@@ -279,6 +337,10 @@ impl World {
                 self.spec.floor = (self.below(4) > 0).then_some(FloorSettings { when_below, ..FLOOR });
             }
             5 => {
+                self.spec.heartbeat = self.spec.heartbeat.is_none().then_some(HEARTBEAT);
+                self.beaten &= self.spec.heartbeat.is_some();
+            }
+            6 => {
                 let fast = Span::from_millis(50 + 100 * self.below(8));
                 for rule in [&mut self.spec.rules.liveness, &mut self.spec.rules.readiness].into_iter().flatten() {
                     rule.fast_period = rule.fast_period.is_none().then_some(fast);
@@ -328,6 +390,9 @@ impl World {
             gate: GateSeen::Unset,
             started: None,
             healthy: self.below(4) > 0,
+            beats: self.below(4) > 0,
+            silent_since: self.now,
+            was_silent: false,
             failed: PerRule::default(),
             admitted: false,
         };
@@ -368,6 +433,11 @@ impl Pod {
         self.incarnation.0 += 1;
         self.state = ContainerState::Running { since: now };
         (self.failed, self.admitted) = (PerRule::default(), false);
+        (self.silent_since, self.was_silent) = (now, false);
+    }
+
+    fn runs(&self) -> bool {
+        matches!(self.state, ContainerState::Running { .. })
     }
 
     fn seen(&self, remembered: Option<Remembered>) -> Input {
@@ -386,6 +456,7 @@ impl Pod {
             ready,
             gate: self.gate,
             targets: PerRule { startup: target, liveness: target, readiness: target },
+            heartbeat: target,
             spread: u64::from(self.ordinal),
             created: Time::ZERO,
         };

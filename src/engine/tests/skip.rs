@@ -83,6 +83,8 @@ struct World {
 enum Event {
     Nothing,
     Answer(u32, RuleKind, OutcomeClass),
+    Beat(u32),
+    Deregister(u32),
     Replace(u32),
     Edit(Box<Policy>),
 }
@@ -111,6 +113,10 @@ impl World {
             Event::Nothing => {}
             Event::Answer(replica, rule, class) => {
                 self.bench.answers.insert((replica % self.replicas, *rule), *class);
+            }
+            Event::Beat(replica) => self.bench.tell(Input::Beat { replica: key(replica % self.replicas) }),
+            Event::Deregister(replica) => {
+                self.bench.tell(Input::Deregistered { replica: key(replica % self.replicas) });
             }
             Event::Replace(replica) => self.bench.replace_container(replica % self.replicas),
             Event::Edit(policy) => self.bench.set((**policy).clone()),
@@ -172,6 +178,8 @@ fn event() -> impl Strategy<Value = Event> {
     ];
     prop_oneof![
         6 => (0u32..4, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
+        2 => (0u32..4).prop_map(Event::Beat),
+        1 => (0u32..4).prop_map(Event::Deregister),
         1 => (0u32..4).prop_map(Event::Replace),
         2 => spec().prop_map(|spec| Event::Edit(Box::new(spec))),
         1 => Just(Event::Nothing),
@@ -215,6 +223,8 @@ fn spec() -> impl Strategy<Value = Policy> {
         cooldown: TICK * cooldown,
     });
     let pool = (pool, prop::option::of(floor));
+    let heartbeat = (10u64..200).prop_map(|ticks| Heartbeat { time_to_live: TICK * ticks });
+    let heartbeat = prop::option::weighted(0.3, heartbeat);
     let shared = prop_oneof![Just(SharedFailure::Hold), Just(SharedFailure::Ignore)];
     let open_at = prop_oneof![(1u32..=100).prop_map(Amount::Percent), (2u32..4).prop_map(Amount::Count)];
     let breaker = (open_at, 2u32..4, 1u64..100, prop::option::of(1u64..100)).prop_map(
@@ -227,9 +237,10 @@ fn spec() -> impl Strategy<Value = Policy> {
     );
     let fleet = (prop::option::weighted(0.7, breaker), shared)
         .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
-    (rules, phase, mode, pool, restart, fleet).prop_map(
-        |((startup, liveness, readiness), phase, mode, (pool, floor), restart, fleet)| Policy {
+    (rules, heartbeat, phase, mode, pool, restart, fleet).prop_map(
+        |((startup, liveness, readiness), heartbeat, phase, mode, (pool, floor), restart, fleet)| Policy {
             rules: PerRule { startup, liveness, readiness },
+            heartbeat,
             fleet,
             phase,
             mode,
