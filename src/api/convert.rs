@@ -292,6 +292,15 @@ mod tests {
         assert_eq!(parsed.asks.startup, None);
     }
 
+    #[test]
+    fn a_heartbeat_has_a_time_to_live_and_the_container_that_beats_beside_it() {
+        let parsed = parse(
+            r#"{"selector": {"matchLabels": {"app": "a"}}, "heartbeat": {"timeToLive": "30s", "container": "app"}}"#,
+        );
+        assert_eq!(parsed.policy.heartbeat, Some(Heartbeat { time_to_live: Span::from_secs(30) }));
+        assert_eq!(parsed.beating.as_deref(), Some("app"));
+    }
+
     /// What a liveness rule asks.
     fn ask(rule: &str) -> Ask {
         parse(&format!(r#"{{"selector": {{"matchLabels": {{"app": "a"}}}}, "liveness": {rule}}}"#))

@@ -8,7 +8,8 @@ use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, FloorReport, Gate, Obstacle, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport, Trial, WhenBelow,
+    BreakerReport, FloorReport, Gate, Obstacle, PolicyKey, PolicyReport, Reason, RuleKind, SeatReport, Span, Trial,
+    WhenBelow,
 };
 
 /// So many names are listed in a sentence before it only counts.
@@ -121,6 +122,8 @@ fn beats_too_rare(in_force: Option<&ParsedPolicy>, report: &PolicyReport) -> Cla
     let Some((heartbeat, (replicas, interval))) = heartbeat.zip(rare) else {
         return Claim::fails(BEATS_TOO_RARE, "BeatsFit", "two beats or more come in a time to live");
     };
+    // To the second: the sentence is in the status, and must not change with every beat.
+    let interval = Span::from_secs(interval.as_nanos().div_ceil(1_000_000_000));
     let message = format!(
         "{replicas} replicas beat every {interval} or so, and a beat counts for {}: one that is lost or late ejects a \
          replica that is well; let them beat more often, or raise spec.heartbeat.timeToLive",
@@ -289,7 +292,7 @@ mod tests {
     use super::*;
     use crate::cluster::{Change, WatchEvent};
     use crate::controller::fixtures::{self, POLICY};
-    use crate::engine::{Engine, OwnerKey, RuleReport, SeatKey, Slot, Time};
+    use crate::engine::{Engine, HeartbeatReport, OwnerKey, RuleReport, SeatKey, Slot, Time};
 
     #[test]
     fn a_timeout_longer_than_its_period_states_the_real_detection_time() {
@@ -374,6 +377,30 @@ mod tests {
         let told = "1 replica is ready, and the pool must have 4: nobody who is in is ejected for failing, until enough \
                     have been ready for 30s";
         assert_eq!((below.holds, below.reason, below.message.as_str()), (Holds::True, "Held", told));
+    }
+
+    #[test]
+    fn beats_that_are_too_rare_are_told_beside_the_time_to_live() {
+        let mut index = fixtures::index();
+        let text = fixtures::policy_text(2).replace("spec:", "spec:\n  heartbeat: {timeToLive: 3s}");
+        index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&text))), Time::ZERO);
+        let rare = Some((2, Span::from_millis(1_700)));
+        let heartbeat = Some(HeartbeatReport { rare, ever_beat: true, ..HeartbeatReport::default() });
+        let told = finding(&index, &PolicyReport { heartbeat, ..PolicyReport::default() }, BEATS_TOO_RARE);
+        assert_eq!(told.holds, Holds::True);
+        assert!(
+            told.message.starts_with("2 replicas beat every 2s or so, and a beat counts for 3s:"),
+            "{}",
+            told.message
+        );
+    }
+
+    #[test]
+    fn a_heartbeat_rule_under_which_nobody_has_beaten_says_what_to_look_at() {
+        let index = fixtures::index();
+        let heartbeat = Some(HeartbeatReport::default());
+        let told = finding(&index, &PolicyReport { heartbeat, ..PolicyReport::default() }, NEVER_PASSED);
+        assert_eq!((told.holds, told.reason), (Holds::True, "NoBeatYet"));
     }
 
     fn finding(index: &Index, report: &PolicyReport, type_: &str) -> Finding {

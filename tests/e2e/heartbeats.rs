@@ -58,7 +58,7 @@ async fn a_pod_that_deletes_its_lease_leaves_the_pool_at_once() {
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
-async fn pods_that_may_not_write_leases_stay_in_and_the_policy_says_so() {
+async fn pods_that_never_beat_stay_in_and_the_policy_says_so() {
     let cluster = Cluster::shared().await;
     let namespace = Namespace::new(&cluster, "no-beats").await;
     namespace.policy("fake", &["mode: Observe", HEARTBEAT]).await;

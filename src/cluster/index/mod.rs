@@ -353,6 +353,25 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_speaks_for_the_very_pod_of_its_name_if_the_policy_hears_it() {
+        let mut world = World::new();
+        world.apply(WatchEvent::Leases(Change::ListEnded));
+        world.policy(policy("p", "00:00:00").spec("heartbeat", json!({"timeToLive": "30s"})).record());
+        let seen = observed(&world.pod(web("a")))[0].clone();
+        assert_eq!(seen.heartbeat, seen.targets.liveness, "the only container");
+        let lease = |pod: &str, renewed| LeaseRecord {
+            name: ObjectName::new("shop", "a"),
+            pod: Some(Uid(pod.into())),
+            renewed: Some(Time::from_nanos(renewed)),
+        };
+        let mut renew = |pod, renewed| world.apply(WatchEvent::Leases(Change::Applied(lease(pod, renewed))));
+        assert_eq!(renew("uid-a", 1), [Input::Beat { replica: FIRST }]);
+        assert_eq!(renew("uid-of-the-one-before", 2), []);
+        let gone = world.apply(WatchEvent::Leases(Change::Deleted(lease("uid-of-the-one-before", 2))));
+        assert_eq!(gone, []);
+    }
+
+    #[test]
     fn it_is_synced_once_every_list_is_complete() {
         let mut world = World::new();
         for kind in WatchKind::ALL {
