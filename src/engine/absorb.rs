@@ -120,6 +120,7 @@ impl Engine {
         {
             fleet.join(replica);
             fleet.count_desired(&self.owners);
+            replica.reconcile(Some(fleet), at);
             if fleet.compare(policy, replica) {
                 self.fleet_agenda.touch(policy.0);
             }

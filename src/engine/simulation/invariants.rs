@@ -115,7 +115,9 @@ impl World {
         });
         for replica in ejected {
             let (pod, seed) = (self.pod(replica).unwrap(), self.seed);
-            let silence = self.now.since(pod.silent_since.max(self.deaf_until));
+            // One that was missing before is ejected when nothing holds it any more, whatever was not heard since.
+            let before = self.deaf.start.since(pod.silent_since);
+            let silence = before.max(self.now.since(pod.silent_since.max(self.deaf.end)));
             assert!(self.beaten, "seed {seed}: {pod:?} ejected for its silence where nobody beats");
             assert!(silence >= HEARTBEAT.time_to_live, "seed {seed}: {pod:?} ejected after {silence} of silence");
             self.has_missed = true;

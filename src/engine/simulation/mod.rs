@@ -77,8 +77,8 @@ struct World {
     passed: PerRule<bool>,
     /// Somebody has beaten under the heartbeat rule.
     beaten: bool,
-    /// What was sent until then may not have arrived, or not at this engine.
-    deaf_until: Time,
+    /// What was sent from then until then may not have arrived, or not at this engine.
+    deaf: std::ops::Range<Time>,
     acknowledged: BTreeSet<ReplicaKey>,
     restarts: u64,
     /// Of those, trials of the breaker.
@@ -133,7 +133,7 @@ impl World {
             status: BTreeMap::new(),
             passed: PerRule::default(),
             beaten: false,
-            deaf_until: Time::ZERO,
+            deaf: Time::ZERO..Time::ZERO,
             acknowledged: BTreeSet::new(),
             restarts: 0,
             trials: 0,
@@ -285,8 +285,9 @@ impl World {
 
     /// The process stands still, and nothing of what is sent to it arrives.
     fn freeze(&mut self) {
-        self.now = self.now + Span::from_secs(2 + self.below(20));
-        self.deaf_until = self.now;
+        let from = self.now;
+        self.now = from + Span::from_secs(2 + self.below(20));
+        self.deaf = from..self.now;
         self.engine.handle(self.now, Input::Deaf { until: self.now });
     }
 
@@ -303,7 +304,7 @@ impl World {
         if self.beaten {
             self.engine.handle(self.now, Input::BeatBefore { policy: POLICY });
         }
-        self.deaf_until = self.now;
+        self.deaf = Time::ZERO..self.now;
         for (seat, memory) in self.status.clone() {
             let present = |key: &ReplicaKey| self.pod(*key).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);
             let intent = memory.intent.map(|intent| Intent { replica: intent.replica.filter(present), ..intent });
