@@ -2,7 +2,7 @@
 
 use super::pulse::{Pulse, Turned};
 use super::replica::{Replica, runs};
-use super::{Mode, Policy, Time};
+use super::{Gate, Mode, Obstacle, Policy, Reason, Time};
 
 /// What came of a beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +48,19 @@ impl Replica {
             self.started = self.lead().map(|lead| lead.incarnation);
         }
         Some(Beaten { starts })
+    }
+
+    /// Counts its silence anew if it is held in the pool because others are silent too. Says whether it is.
+    pub(super) fn await_anew(&mut self, now: Time) -> bool {
+        let is_held = matches!(
+            self.gate.held(),
+            Some((Gate::Open, Reason::HeldWithoutBeat { by: Obstacle::SharedFailure { .. } }))
+        );
+        if let Some(pulse) = self.pulse.as_mut().filter(|_| is_held) {
+            pulse.await_anew(now);
+            self.is_settled = false;
+        }
+        is_held
     }
 
     /// It goes by its own will.

@@ -78,6 +78,14 @@ impl Pulse {
         self.deaf_until = deaf_until;
     }
 
+    /// Its silence counts from now on only.
+    pub(super) fn await_anew(&mut self, now: Time) {
+        self.expected = Some(now);
+        if self.presence == Presence::Missing {
+            self.presence = Presence::Late;
+        }
+    }
+
     /// What its silence has come to.
     pub(super) fn conclude(&mut self, now: Time) -> Turned {
         let mut turned = Turned::No;

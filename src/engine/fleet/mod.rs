@@ -219,7 +219,7 @@ impl Fleet {
         }
         let together = spec.heartbeat.is_some() && self.standings.shared().is_some();
         if std::mem::replace(&mut self.fails_together, together) && !together {
-            self.look_at_all(look);
+            self.await_anew(look);
         }
         self.supervise(&spec, look);
         self.breaker.follow(&self.seats);
@@ -227,6 +227,17 @@ impl Fleet {
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
         self.spec = Some(spec);
+    }
+
+    /// When a shared silence ends, not all beat at the same instant: those who were held for it get a whole time to live.
+    fn await_anew(&self, look: &mut Look<'_, '_>) {
+        for index in &self.members {
+            if let Some(Some(replica)) = look.replicas.get_mut(*index as usize)
+                && replica.await_anew(look.now)
+            {
+                look.replica_agenda.touch(*index);
+            }
+        }
     }
 
     /// Every gate may have to move.
