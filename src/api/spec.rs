@@ -66,9 +66,10 @@ pub struct ProbePolicySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readiness: Option<RuleSpec>,
 
-    /// Does the replica say by itself that it is there? A replica that has started leaves the pool once it was silent
-    /// for the time to live, at once when it deregisters, and is back with its next beat. Never restarts. With a readiness
-    /// rule beside it, either keeps a replica out. Optional.
+    /// Does the replica say by itself that it is there? It beats by renewing a Lease that bears its pod's name, labelled
+    /// probepolicy.dev/heartbeat, and deregisters by deleting it. A replica that has started leaves the pool once it was
+    /// silent for the time to live, at once when it deregisters, and is back with its next beat. Never restarts. With a
+    /// readiness rule beside it, either keeps a replica out. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<HeartbeatSpec>,
 
@@ -170,8 +171,7 @@ pub struct RuleSpec {
     pub container: Option<String>,
 }
 
-/// Replicas say by themselves that they are there: each renews a Lease of its pod's name in its namespace, labelled
-/// probepolicy.dev/heartbeat. Every renewal is a beat; deleting the Lease deregisters.
+/// Replicas say by themselves that they are there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HeartbeatSpec {

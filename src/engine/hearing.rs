@@ -2,7 +2,7 @@
 
 use super::pulse::{Pulse, Turned};
 use super::replica::{Replica, runs};
-use super::{Gate, Mode, Obstacle, Policy, Reason, Time};
+use super::{Gate, Mode, Policy, Presence, Time};
 
 /// What came of a beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,13 +50,12 @@ impl Replica {
         Some(Beaten { starts })
     }
 
-    /// Counts its silence anew if it is held in the pool because others are silent too. Says whether it is.
+    /// Counts its silence anew if it is held in the pool in spite of it. Says whether it is.
     pub(super) fn await_anew(&mut self, now: Time) -> bool {
-        let is_held = matches!(
-            self.gate.held(),
-            Some((Gate::Open, Reason::HeldWithoutBeat { by: Obstacle::SharedFailure { .. } }))
-        );
-        if let Some(pulse) = self.pulse.as_mut().filter(|_| is_held) {
+        let is_in = self.gate.held().is_some_and(|(gate, _)| gate == Gate::Open);
+        let held = self.pulse.as_mut().filter(|pulse| is_in && pulse.presence() == Presence::Missing);
+        let is_held = held.is_some();
+        if let Some(pulse) = held {
             pulse.await_anew(now);
             self.is_settled = false;
         }

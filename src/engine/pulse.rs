@@ -78,12 +78,9 @@ impl Pulse {
         self.deaf_until = deaf_until;
     }
 
-    /// Its silence counts from now on only.
+    /// It is missing, but its silence counts from now on only.
     pub(super) fn await_anew(&mut self, now: Time) {
-        self.expected = Some(now);
-        if self.presence == Presence::Missing {
-            self.presence = Presence::Late;
-        }
+        (self.expected, self.presence) = (Some(now), Presence::Late);
     }
 
     /// What its silence has come to.
