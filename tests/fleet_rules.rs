@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use probe_policy::api::read_policy;
+use probe_policy::api::{ProbePolicySpec, read_policy};
 use probe_policy::engine::{Phase, Time};
 use probe_policy::model::{self, Run};
 use probe_policy::scenario::ScenarioFile;
@@ -28,6 +28,35 @@ fn the_floor_keeps_a_pool_that_readiness_would_empty() {
     let [without, with] = both("floor");
     assert_eq!((without.ejections.len(), with.ejections.len()), (8, 0));
     assert_eq!((without.total_errors(), with.total_errors()), (1500, 0));
+}
+
+/// The table `combined` of the lesson on discovery, from the engine: of a health check and beats the smaller window counts.
+#[test]
+fn a_health_check_and_beats_find_each_death_within_the_smaller_of_their_windows() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet/heartbeat");
+    let scenario = ScenarioFile::read(&folder.join("scenario.yaml")).unwrap();
+    let both = read_policy(&folder.join("both.yaml")).unwrap().spec;
+    let windows = |spec: &ProbePolicySpec| {
+        let policy = spec.parse(0, Phase::Aligned { origin: Time::ZERO }).unwrap();
+        let run = model::run(&scenario, &policy).unwrap();
+        [(2, 31), (5, 81)].map(|(replica, fault)| {
+            let ejected = run.ejections.iter().find(|ejection| ejection.replica == replica && ejection.turn >= fault);
+            ejected.map(|ejection| ejection.turn - fault)
+        })
+    };
+    for (period, death, lost) in [("5s", 9, 9), ("1s", 1, 1)] {
+        let mut both = both.clone();
+        both.readiness.as_mut().unwrap().period = period.parse().unwrap();
+        let check = ProbePolicySpec { heartbeat: None, ..both.clone() };
+        let beats = ProbePolicySpec { readiness: None, ..both.clone() };
+        assert_eq!(windows(&check), [Some(death), Some(lost)], "asked every {period}");
+        assert_eq!(
+            windows(&beats),
+            [Some(3), None],
+            "it beats in the very turn of its death, and with its dependency lost"
+        );
+        assert_eq!(windows(&both), [Some(death.min(3)), Some(lost)], "asked every {period}");
+    }
 }
 
 /// What comes of a rule's scenario without the rule, and with it.

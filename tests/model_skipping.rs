@@ -130,33 +130,39 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
         json!({"minReady": min_ready, "whenBelow": when_below, "cooldown": format!("{cooldown}s")})
     });
     let fleet = (breaker, shared).prop_map(|(breaker, shared)| json!({"breaker": breaker, "sharedFailure": shared}));
-    (rules, restart, modes, pool, fleet).prop_map(|((startup, liveness, readiness), restart, mode, pool, fleet)| {
-        let (backoff, at_once, deadline, reset, give_up_after, budget) = restart;
-        let mut spec = json!({
-            "selector": {"matchLabels": {"app": "fake"}},
-            "mode": mode,
-            "restart": {
-                "backoff": {"initial": format!("{backoff}ms"), "max": "20s", "resetAfter": format!("{reset}s")},
-                "maxConcurrent": at_once,
-                "deadline": format!("{deadline}s"),
-                "giveUpAfter": give_up_after,
-                "budget": budget,
-            },
-            "pool": pool,
-            "fleet": fleet,
-        });
-        for (name, rule) in [("startup", startup), ("liveness", liveness), ("readiness", readiness)] {
-            let Some(mut rule) = rule else { continue };
-            if name != "readiness" {
-                rule["successThreshold"] = json!(1);
-                rule.as_object_mut().unwrap().remove("startupPeriod");
+    let rules = (rules, prop::option::weighted(0.3, 1u32..12));
+    (rules, restart, modes, pool, fleet).prop_map(
+        |(((startup, liveness, readiness), lives), restart, mode, pool, fleet)| {
+            let (backoff, at_once, deadline, reset, give_up_after, budget) = restart;
+            let mut spec = json!({
+                "selector": {"matchLabels": {"app": "fake"}},
+                "mode": mode,
+                "restart": {
+                    "backoff": {"initial": format!("{backoff}ms"), "max": "20s", "resetAfter": format!("{reset}s")},
+                    "maxConcurrent": at_once,
+                    "deadline": format!("{deadline}s"),
+                    "giveUpAfter": give_up_after,
+                    "budget": budget,
+                },
+                "pool": pool,
+                "fleet": fleet,
+            });
+            if let Some(lives) = lives {
+                spec["heartbeat"] = json!({"timeToLive": format!("{lives}s")});
             }
-            if name == "startup" {
-                rule.as_object_mut().unwrap().remove("fastPeriod");
+            for (name, rule) in [("startup", startup), ("liveness", liveness), ("readiness", readiness)] {
+                let Some(mut rule) = rule else { continue };
+                if name != "readiness" {
+                    rule["successThreshold"] = json!(1);
+                    rule.as_object_mut().unwrap().remove("startupPeriod");
+                }
+                if name == "startup" {
+                    rule.as_object_mut().unwrap().remove("fastPeriod");
+                }
+                spec[name] = rule;
             }
-            spec[name] = rule;
-        }
-        let spec: ProbePolicySpec = serde_json::from_value(spec).unwrap();
-        spec.parse(1, Phase::Aligned { origin: Time::ZERO }).unwrap()
-    })
+            let spec: ProbePolicySpec = serde_json::from_value(spec).unwrap();
+            spec.parse(1, Phase::Aligned { origin: Time::ZERO }).unwrap()
+        },
+    )
 }

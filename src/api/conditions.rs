@@ -11,6 +11,8 @@ pub const CONFLICTED: &str = "Conflicted";
 pub const UNGATED: &str = "Ungated";
 /// True while a rule has never been passed by anybody.
 pub const NEVER_PASSED: &str = "NeverPassed";
+/// True while two beats of a replica do not fit into the time to live.
+pub const BEATS_TOO_RARE: &str = "BeatsTooRare";
 /// True while a timeout is longer than its period: the period stretches.
 pub const PERIOD_STRETCHED: &str = "PeriodStretched";
 /// True while attempts fail by our own fault.

@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::spec::{
-    BreakerSpec, BudgetSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec, RestartSpec,
-    RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
+    BreakerSpec, BudgetSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec,
+    RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 use super::{Handler, Selector, checks};
 use crate::engine::{
-    Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy,
-    Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
+    Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Heartbeat, Mode, OtherOwners, PerRule,
+    Phase, Policy, Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
 };
 
 /// A policy that makes sense.
@@ -21,6 +21,8 @@ pub struct ParsedPolicy {
     pub selector: Selector,
     /// What each rule asks, for whoever resolves it at a pod; there exactly where `policy` has a rule.
     pub asks: PerRule<Option<Ask>>,
+    /// The container whose beats the heartbeat rule hears, if the user named it.
+    pub beating: Option<String>,
 }
 
 /// What a rule asks, and of which container.
@@ -60,13 +62,15 @@ impl ProbePolicySpec {
             mode: self.mode.into(),
             paused_until: None,
             rules,
+            heartbeat: self.heartbeat.as_ref().map(parse_heartbeat).transpose()?,
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),
             floor: parse_floor(&self.pool)?,
             fleet: parse_fleet(&self.fleet)?,
             phase,
         };
-        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks })
+        let beating = self.heartbeat.as_ref().and_then(|heartbeat| heartbeat.container.clone());
+        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks, beating })
     }
 
     fn rule(&self, kind: RuleKind) -> Option<&RuleSpec> {
@@ -125,6 +129,11 @@ fn parse_ask(at: &str, spec: &RuleSpec) -> Result<Ask, SpecError> {
     let handler = Handler::parse(at, spec)?;
     let container = checks::CONTAINER.parse_optional(format_args!("{at}.container"), spec.container.as_ref())?;
     Ok(Ask { handler, container })
+}
+
+fn parse_heartbeat(spec: &HeartbeatSpec) -> Result<Heartbeat, SpecError> {
+    checks::CONTAINER.parse_optional("spec.heartbeat.container", spec.container.as_ref())?;
+    Ok(Heartbeat { time_to_live: checks::SECONDS.parse("spec.heartbeat.timeToLive", &spec.time_to_live)? })
 }
 
 fn parse_restart(spec: &RestartSpec) -> Result<RestartSettings, SpecError> {
@@ -291,6 +300,15 @@ mod tests {
         assert_eq!((get.port(), get.path(), get.max_body()), (&Port::Name("http".to_owned()), "/", 65_536));
         assert_eq!(ask.container, None);
         assert_eq!(parsed.asks.startup, None);
+    }
+
+    #[test]
+    fn a_heartbeat_has_a_time_to_live_and_the_container_that_beats_beside_it() {
+        let parsed = parse(
+            r#"{"selector": {"matchLabels": {"app": "a"}}, "heartbeat": {"timeToLive": "30s", "container": "app"}}"#,
+        );
+        assert_eq!(parsed.policy.heartbeat, Some(Heartbeat { time_to_live: Span::from_secs(30) }));
+        assert_eq!(parsed.beating.as_deref(), Some("app"));
     }
 
     /// What a liveness rule asks.

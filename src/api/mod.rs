@@ -35,17 +35,17 @@ pub use handler::{
     Redirects, Scheme, ServingState, TcpSocket, TcpSocketSpec, Tls, TlsSpec,
 };
 pub use manifest::{policy_from_str, read_policy};
-pub use names::{ALIGNED_TO, CONTROLLER, GATE, VERDICT, aligned_to};
+pub use names::{ALIGNED_TO, CONTROLLER, GATE, HEARTBEAT, VERDICT, aligned_to};
 pub use pause::{PAUSED_REASON, PAUSED_UNTIL, PauseNote};
 pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};
 pub use selector::{Operator, Requirement, Selector};
 pub use spec::{
-    BackoffSpec, BreakerSpec, BudgetSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicy,
-    ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
+    BackoffSpec, BreakerSpec, BudgetSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec,
+    ProbePolicy, ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 pub use status::{
-    BudgetStatus, CapacityStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus,
-    SeatStatus, StartupBucket, StartupStatus, TransitionStatus,
+    BudgetStatus, CapacityStatus, HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName,
+    RuleStatus, SeatStatus, StartupBucket, StartupStatus, TransitionStatus,
 };
 pub use verdict::{InvalidVerdict, VerdictAnnotation};

@@ -15,6 +15,9 @@ pub const VERDICT: &str = "probepolicy.dev/verdict";
 /// (RFC 3339, fractions allowed). For measuring: in production attempts are spread.
 pub const ALIGNED_TO: &str = "probepolicy.dev/aligned-to";
 
+/// The label of the Leases whose renewals are beats, whatever its value. Each bears the name of its pod.
+pub const HEARTBEAT: &str = "probepolicy.dev/heartbeat";
+
 /// Who we are: field manager of what we apply, reporting controller of our events.
 pub const CONTROLLER: &str = "probepolicy.dev/controller";
 

@@ -68,6 +68,13 @@ pub struct ProbePolicySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readiness: Option<RuleSpec>,
 
+    /// Does the replica say by itself that it is there? It beats by renewing a Lease that bears its pod's name, labelled
+    /// probepolicy.dev/heartbeat, and deregisters by deleting it. A replica that has started leaves the pool once it was
+    /// silent for the time to live, at once when it deregisters, and is back with its next beat. Never restarts. With a
+    /// readiness rule beside it, either keeps a replica out. Optional.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<HeartbeatSpec>,
+
     /// How restarts are done, and what holds them back.
     #[serde(default)]
     pub restart: RestartSpec,
@@ -160,6 +167,22 @@ pub struct RuleSpec {
 
     /// The container that is asked and whose restarts count, by its name. Default: the one that declares the named
     /// port, else the only one, else the one of the annotation kubectl.kubernetes.io/default-container.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    #[x_kube(validation = checks::CONTAINER.rule())]
+    pub container: Option<String>,
+}
+
+/// Replicas say by themselves that they are there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HeartbeatSpec {
+    /// For how long a beat counts: a duration from 1s to 24h. Three beats should fit into it, two have to.
+    #[x_kube(validation = checks::SECONDS.rule())]
+    pub time_to_live: Duration,
+
+    /// The container that the beats speak for, by its name: a new one has to beat anew. Default: the only one, else the
+    /// one of the annotation kubectl.kubernetes.io/default-container.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]
     #[x_kube(validation = checks::CONTAINER.rule())]

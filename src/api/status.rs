@@ -66,6 +66,10 @@ pub struct ProbePolicyStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".to_owned()]))]
     pub rules: Vec<RuleStatus>,
 
+    /// What can be said of the heartbeat rule as a whole, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heartbeat: Option<HeartbeatStatus>,
+
     /// The seats that remember a restart. A controller that starts resumes from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
@@ -206,6 +210,22 @@ pub struct RuleStatus {
 
     /// What the rule asks, as 16 hexadecimal digits: the same as long as handler and container are the same.
     pub question: String,
+}
+
+/// What can be said of the heartbeat rule as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct HeartbeatStatus {
+    /// Whether any replica has ever beaten. Until then the rule ejects nothing.
+    pub ever_beat: bool,
+
+    /// Replicas that have started and were silent for a whole time to live.
+    #[serde(default)]
+    pub missing: u32,
+
+    /// Replicas that have said that they go.
+    #[serde(default)]
+    pub deregistered: u32,
 }
 
 /// A rule's name.

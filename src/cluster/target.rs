@@ -9,18 +9,19 @@ use crate::engine::TargetProblem;
 /// The container is the one that the rule names; else the one that declares the named port; else the only one; else
 /// the one that the pod's annotation `kubectl.kubernetes.io/default-container` names.
 pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<(usize, Option<u16>), TargetProblem> {
-    let at = container(pod, ask)?;
+    let at = container(pod, ask.container.as_deref(), ask.handler.port())?;
     match ask.handler.port() {
         Some(asked) => Ok((at, Some(port(&pod.containers[at], pod.network, asked)?))),
         None => Ok((at, None)),
     }
 }
 
-fn container(pod: &PodRecord, ask: &Ask) -> Result<usize, TargetProblem> {
-    if let Some(name) = &ask.container {
+/// The position of the container that is meant, by its name or by what it declares, if these are given.
+pub(super) fn container(pod: &PodRecord, name: Option<&str>, port: Option<&Port>) -> Result<usize, TargetProblem> {
+    if let Some(name) = name {
         return named(pod, name);
     }
-    if let Some(Port::Name(port)) = ask.handler.port() {
+    if let Some(Port::Name(port)) = port {
         let mut declaring = positions(pod, |container| declares(container, port));
         match (declaring.next(), declaring.next()) {
             (None, _) => return Err(TargetProblem::UnknownPort),

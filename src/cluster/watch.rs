@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use futures::StreamExt;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
+use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Node, Pod, ReplicationController};
 use kube::core::DeserializeGuard;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -13,8 +14,8 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::records::{NodeRecord, OwnerRecord, PodRecord, PolicyRecord};
-use crate::api::ProbePolicy;
+use super::records::{LeaseRecord, NodeRecord, OwnerRecord, PodRecord, PolicyRecord};
+use crate::api::{HEARTBEAT, ProbePolicy};
 
 /// Where policies and pods are looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,8 @@ pub enum WatchKind {
     Policies,
     /// Pods.
     Pods,
+    /// Leases that are renewed as a heartbeat.
+    Leases,
     /// Nodes.
     Nodes,
     /// ReplicaSets.
@@ -51,6 +54,8 @@ pub enum WatchEvent {
     Policies(Change<PolicyRecord>),
     /// Of pods.
     Pods(Change<PodRecord>),
+    /// Of Leases.
+    Leases(Change<LeaseRecord>),
     /// Of nodes.
     Nodes(Change<NodeRecord>),
     /// Of owners: from the watch of that kind.
@@ -98,6 +103,7 @@ pub async fn watch(client: Client, scope: Scope, events: mpsc::Sender<WatchEvent
             WatchEvent::Policies
         ),
         out.run(WatchKind::Pods, scope.api::<Pod>(&client), PodRecord::from, WatchEvent::Pods),
+        out.run(WatchKind::Leases, scope.api::<Lease>(&client), LeaseRecord::from, WatchEvent::Leases),
         nodes,
         out.owners::<ReplicaSet>(WatchKind::ReplicaSets, &scope, &client),
         out.owners::<StatefulSet>(WatchKind::StatefulSets, &scope, &client),
@@ -129,9 +135,10 @@ impl Scope {
 
 impl WatchKind {
     /// Every kind.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Policies,
         Self::Pods,
+        Self::Leases,
         Self::Nodes,
         Self::ReplicaSets,
         Self::StatefulSets,
@@ -144,11 +151,28 @@ impl WatchKind {
         match self {
             Self::Policies => "probepolicies",
             Self::Pods => "pods",
+            Self::Leases => "leases",
             Self::Nodes => "nodes",
             Self::ReplicaSets => "replicasets",
             Self::StatefulSets => "statefulsets",
             Self::DaemonSets => "daemonsets",
             Self::ReplicationControllers => "replicationcontrollers",
+        }
+    }
+}
+
+impl WatchKind {
+    /// The label that the objects have which matter; `None`: all do.
+    const fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Leases => Some(HEARTBEAT),
+            Self::Policies
+            | Self::Pods
+            | Self::Nodes
+            | Self::ReplicaSets
+            | Self::StatefulSets
+            | Self::DaemonSets
+            | Self::ReplicationControllers => None,
         }
     }
 }
@@ -177,7 +201,8 @@ impl Out {
     ) where
         K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
     {
-        let config = watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS);
+        let mut config = watcher::Config::default().page_size(PAGE).timeout(WATCH_SECONDS);
+        config.label_selector = kind.label().map(str::to_owned);
         let mut changes = std::pin::pin!(watcher(api, config).default_backoff());
         let forward = async {
             while let Some(delivered) = changes.next().await {

@@ -1,8 +1,9 @@
 //! What is true of a policy as a whole, in the sentences of its conditions.
 
 use crate::api::conditions::{
-    ACCEPTED, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING,
-    NEVER_PASSED, PAUSE_INVALID, PAUSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
+    ACCEPTED, BEATS_TOO_RARE, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds,
+    LOOPING, NEVER_PASSED, PAUSE_INVALID, PAUSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE,
+    UNGATED,
 };
 use k8s_openapi::jiff::Unit;
 
@@ -11,7 +12,7 @@ use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
     BreakerReport, FloorReport, Gate, Obstacle, Pause, PolicyKey, PolicyReport, Reason, Refusal, RuleKind, SeatReport,
-    Trial, WhenBelow,
+    Span, Trial, WhenBelow,
 };
 use crate::runtime::timestamp;
 
@@ -29,6 +30,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         conflicted(index, policy),
         ungated(report),
         never_passed(report),
+        beats_too_rare(in_force, report),
         period_stretched(in_force),
         prober_errors(report),
         ejection_not_effective(report),
@@ -40,6 +42,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         gave_up(index, report),
     ];
     claims.extend(RuleKind::ALL.into_iter().filter_map(|rule| unusable(rule, report)));
+    claims.extend(beats_unusable(report));
     claims.into_iter().map(|claim| claim.of(record.generation)).collect()
 }
 
@@ -140,6 +143,12 @@ fn ungated(report: &PolicyReport) -> Claim {
 fn never_passed(report: &PolicyReport) -> Claim {
     let rules = RuleKind::ALL.into_iter().filter(|rule| report.rules[*rule].is_some_and(|rule| !rule.ever_passed));
     let rules: Vec<_> = rules.map(RuleKind::name).collect();
+    let nobody_beat = report.heartbeat.is_some_and(|heartbeat| !heartbeat.ever_beat);
+    if rules.is_empty() && nobody_beat {
+        let message = "no replica has sent a beat yet: until one does, the heartbeat rule ejects nothing that is in the \
+                       pool; check names, labels and rights of the Leases";
+        return Claim::holds(NEVER_PASSED, "NoBeatYet", message.to_owned());
+    }
     if rules.is_empty() {
         return Claim::fails(NEVER_PASSED, "EveryRulePassed", "every rule was passed by some replica");
     }
@@ -149,6 +158,22 @@ fn never_passed(report: &PolicyReport) -> Claim {
         rules.join(" and ")
     );
     Claim::holds(NEVER_PASSED, "NoPassYet", message)
+}
+
+fn beats_too_rare(in_force: Option<&ParsedPolicy>, report: &PolicyReport) -> Claim {
+    let heartbeat = in_force.and_then(|spec| spec.policy.heartbeat);
+    let rare = report.heartbeat.and_then(|heartbeat| heartbeat.rare);
+    let Some((heartbeat, (replicas, interval))) = heartbeat.zip(rare) else {
+        return Claim::fails(BEATS_TOO_RARE, "BeatsFit", "two beats or more come in a time to live");
+    };
+    // To the second: the sentence is in the status, and must not change with every beat.
+    let interval = Span::from_secs(interval.as_nanos().div_ceil(1_000_000_000));
+    let message = format!(
+        "{replicas} replicas beat every {interval} or so, and a beat counts for {}: one that is lost or late ejects a \
+         replica that is well; let them beat more often, or raise spec.heartbeat.timeToLive",
+        heartbeat.time_to_live
+    );
+    Claim::holds(BEATS_TOO_RARE, "LessThanTwoBeats", message)
 }
 
 fn period_stretched(in_force: Option<&ParsedPolicy>) -> Claim {
@@ -245,9 +270,11 @@ fn shared_failure(index: &Index, report: &PolicyReport) -> Claim {
         .replica_reports
         .iter()
         .filter_map(|replica| match replica.gate {
-            Some((Gate::Open, reason @ Reason::Held { by: Obstacle::SharedFailure { .. }, .. })) => {
-                Some((index.pod(replica.replica)?.name.name.to_string(), reason))
-            }
+            Some((
+                Gate::Open,
+                reason @ (Reason::Held { by: Obstacle::SharedFailure { .. }, .. }
+                | Reason::HeldWithoutBeat { by: Obstacle::SharedFailure { .. } }),
+            )) => Some((index.pod(replica.replica)?.name.name.to_string(), reason)),
             Some(_) | None => None,
         })
         .collect();
@@ -302,6 +329,12 @@ fn unusable(rule: RuleKind, report: &PolicyReport) -> Option<Claim> {
     Some(Claim::holds(problem.name(), "CannotBeAsked", message))
 }
 
+fn beats_unusable(report: &PolicyReport) -> Option<Claim> {
+    let (replicas, problem) = report.heartbeat?.unusable?;
+    let message = format!("whom the beats of {replicas} replicas speak for cannot be told: {problem}");
+    Some(Claim::holds(problem.name(), "CannotBeHeard", message))
+}
+
 /// The first names, and how many there are besides.
 fn list(names: impl Iterator<Item = String>) -> String {
     let mut names: Vec<_> = names.collect();
@@ -316,7 +349,7 @@ mod tests {
     use super::*;
     use crate::cluster::{Change, WatchEvent};
     use crate::controller::fixtures::{self, POLICY};
-    use crate::engine::{Engine, OwnerKey, RuleReport, SeatKey, Slot, Time};
+    use crate::engine::{Engine, HeartbeatReport, OwnerKey, RuleReport, SeatKey, Slot, Time};
 
     #[test]
     fn a_timeout_longer_than_its_period_states_the_real_detection_time() {
@@ -425,6 +458,30 @@ mod tests {
         let told = "1 replica is ready, and the pool must have 4: nobody who is in is ejected for failing, until enough \
                     have been ready for 30s";
         assert_eq!((below.holds, below.reason, below.message.as_str()), (Holds::True, "Held", told));
+    }
+
+    #[test]
+    fn beats_that_are_too_rare_are_told_beside_the_time_to_live() {
+        let mut index = fixtures::index();
+        let text = fixtures::policy_text(2).replace("spec:", "spec:\n  heartbeat: {timeToLive: 3s}");
+        index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&text))), Time::ZERO);
+        let rare = Some((2, Span::from_millis(1_700)));
+        let heartbeat = Some(HeartbeatReport { rare, ever_beat: true, ..HeartbeatReport::default() });
+        let told = finding(&index, &PolicyReport { heartbeat, ..PolicyReport::default() }, BEATS_TOO_RARE);
+        assert_eq!(told.holds, Holds::True);
+        assert!(
+            told.message.starts_with("2 replicas beat every 2s or so, and a beat counts for 3s:"),
+            "{}",
+            told.message
+        );
+    }
+
+    #[test]
+    fn a_heartbeat_rule_under_which_nobody_has_beaten_says_what_to_look_at() {
+        let index = fixtures::index();
+        let heartbeat = Some(HeartbeatReport::default());
+        let told = finding(&index, &PolicyReport { heartbeat, ..PolicyReport::default() }, NEVER_PASSED);
+        assert_eq!((told.holds, told.reason), (Holds::True, "NoBeatYet"));
     }
 
     fn finding(index: &Index, report: &PolicyReport, type_: &str) -> Finding {

@@ -224,7 +224,7 @@ fn register_state(registry: &mut Registry, state: &State) {
 
 type Count = fn(&Counts) -> u32;
 
-const COUNTS: [(&str, &str, Count); 13] = [
+const COUNTS: [(&str, &str, Count); 15] = [
     ("replicas", "Live replicas that the policy keeps", |counts| counts.replicas),
     ("starting", "Replicas that have not finished starting", |counts| counts.starting),
     ("in_pool", "Replicas whose pod is Ready", |counts| counts.in_pool),
@@ -237,6 +237,8 @@ const COUNTS: [(&str, &str, Count); 13] = [
     ("loops", "Seats in a restart loop", |counts| counts.in_loop),
     ("gave_up", "Seats that are not restarted any more, since it has not helped", |counts| counts.gave_up),
     ("below_floor", "Whether fewer replicas are ready than the pool must have", |counts| u32::from(counts.below_floor)),
+    ("missing", "Replicas that were silent for a whole time to live", |counts| counts.missing),
+    ("deregistered", "Replicas that have said that they go", |counts| counts.deregistered),
     ("breaker_open", "Whether restarts wait because many replicas are suspect", |counts| {
         u32::from(counts.breaker_open)
     }),

@@ -21,7 +21,7 @@ use super::metrics::Metrics;
 use super::state::State;
 use crate::api::CONTROLLER;
 use crate::cluster::{self, Clients, Index, Scope, WatchEvent};
-use crate::engine::{Engine, Span, Time};
+use crate::engine::{Engine, Input, Span, Time};
 use crate::probe::Commands;
 use crate::runtime::Clock;
 
@@ -59,6 +59,8 @@ const EVENTS: usize = 1024;
 const HEARD_AT_ONCE: usize = 1024;
 /// The loop turns at least so often: statuses are due, and its pulse is felt.
 const IDLE: Span = Span::from_millis(500);
+/// Without a turn for so long, the process stood still, and what was sent to it meanwhile has yet to be heard.
+const STOOD_STILL: Span = Span::from_secs(2);
 
 /// Runs a controller until `stop`; then its effects end, and the lease is released.
 ///
@@ -130,6 +132,7 @@ enum Wake {
 
 impl Controller {
     async fn run(mut self) {
+        let mut turned = self.clock.now();
         loop {
             let wake = self.wait().await;
             if matches!(wake, Wake::Stop) {
@@ -137,6 +140,7 @@ impl Controller {
             }
             let now = self.clock.now();
             self.lead(now);
+            self.note_pause(now.since(std::mem::replace(&mut turned, now)), now);
             self.hear(now, wake);
             self.hear_waiting(now);
             if let Some(leader) = &mut self.leader {
@@ -177,6 +181,16 @@ impl Controller {
         {
             info!("leading");
             self.leader = Some(Leader::begin(permit, self.tools.clone(), &mut self.index, now));
+        }
+    }
+
+    /// Nobody's silence speaks against it while we stood still.
+    fn note_pause(&mut self, since_turn: Span, now: Time) {
+        if since_turn >= STOOD_STILL
+            && let Some(leader) = &mut self.leader
+        {
+            warn!(%since_turn, "the process stood still: every beat counts anew for its whole time to live");
+            leader.hear(now, [Input::Deaf { until: now }]);
         }
     }
 

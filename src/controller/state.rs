@@ -11,7 +11,7 @@ use crate::api::StartupStatus;
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, Engine, FloorReport, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time,
+    BreakerReport, Engine, FloorReport, Gate, PolicyReport, Presence, ReplicaReport, RuleKind, SeatReport, Time,
 };
 use crate::runtime::timestamp;
 
@@ -89,7 +89,10 @@ pub struct PolicyState {
 /// How many replicas are how; see [`PolicyReport`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[expect(missing_docs, reason = "each is the field of PolicyReport of the same name, or whether that holds")]
+#[expect(
+    missing_docs,
+    reason = "each is the field of PolicyReport or of its heartbeat of the same name, or whether that holds"
+)]
 pub struct Counts {
     pub replicas: u32,
     pub starting: u32,
@@ -106,6 +109,8 @@ pub struct Counts {
     pub gave_up: u32,
     pub breaker_open: bool,
     pub below_floor: bool,
+    pub missing: u32,
+    pub deregistered: u32,
 }
 
 /// A seat.
@@ -140,6 +145,9 @@ pub struct ReplicaView {
     pub reason: Option<String>,
     /// Failures in a row, by rule.
     pub failures: BTreeMap<&'static str, u32>,
+    /// Whether it says that it is there, if the policy has a heartbeat rule.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub presence: Option<&'static str>,
     /// The rule that wants a restart.
     pub wants_restart: Option<&'static str>,
     /// What stands in its way.
@@ -197,6 +205,8 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         gave_up: report.gave_up,
         below_floor: report.floor != FloorReport::Above,
         breaker_open: report.breaker != BreakerReport::Closed,
+        missing: report.heartbeat.map_or(0, |heartbeat| heartbeat.missing),
+        deregistered: report.heartbeat.map_or(0, |heartbeat| heartbeat.deregistered),
     };
     PolicyState {
         namespace: record.name.namespace.to_string(),
@@ -232,6 +242,7 @@ fn replica_view(index: &Index, replica: &ReplicaReport) -> Option<ReplicaView> {
         }),
         reason: replica.gate.map(|(_, reason)| reason.to_string()),
         failures: failures.collect(),
+        presence: replica.presence.map(Presence::name),
         wants_restart: replica.wants_restart.map(|(rule, _)| rule.name()),
         held_by: replica.wants_restart.and_then(|(_, by)| Some(by?.to_string())),
         next: replica.next.map(deadline_state),

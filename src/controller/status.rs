@@ -5,14 +5,14 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::findings::findings;
 use crate::api::{
-    BudgetStatus, CapacityStatus, GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus,
-    SeatStatus, StartupStatus, TransitionStatus, conditions,
+    BudgetStatus, CapacityStatus, GATE, HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts,
+    RuleStatus, SeatStatus, StartupStatus, TransitionStatus, conditions,
 };
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind};
 use crate::engine::{
-    BudgetReport, Capacity, GateSeen, Intent, IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport, Pool,
-    RevisionKey, RuleKind, SeatReport, Time,
+    BudgetReport, Capacity, GateSeen, HeartbeatReport, Intent, IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport,
+    Pool, RevisionKey, RuleKind, SeatReport, Time,
 };
 use crate::runtime::timestamp;
 
@@ -55,6 +55,7 @@ pub fn build(
         startups: startups(index, report),
         restart_budget: report.budget.map(budget),
         rules: rules(index, policy, report),
+        heartbeat: report.heartbeat.map(heartbeat),
         seats,
         ungated: ungated(index, policy, report),
         ungated_count: report.ungated,
@@ -87,6 +88,10 @@ fn rules(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<RuleSta
         Some(RuleStatus { name: kind.into(), ever_passed, question: format!("{:016x}", rule.question.0) })
     };
     RuleKind::ALL.into_iter().filter_map(status).collect()
+}
+
+fn heartbeat(HeartbeatReport { ever_beat, missing, deregistered, .. }: HeartbeatReport) -> HeartbeatStatus {
+    HeartbeatStatus { ever_beat, missing, deregistered }
 }
 
 fn seat_status(index: &Index, seat: &SeatReport, before: &ProbePolicyStatus) -> Option<SeatStatus> {
@@ -136,7 +141,7 @@ fn owner_kind(watch: Option<WatchKind>) -> &'static str {
         Some(WatchKind::StatefulSets) => "StatefulSet",
         Some(WatchKind::DaemonSets) => "DaemonSet",
         Some(WatchKind::ReplicationControllers) => "ReplicationController",
-        Some(WatchKind::Policies | WatchKind::Pods | WatchKind::Nodes) | None => "Owner",
+        Some(WatchKind::Policies | WatchKind::Pods | WatchKind::Leases | WatchKind::Nodes) | None => "Owner",
     }
 }
 

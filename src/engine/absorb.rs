@@ -1,6 +1,8 @@
 //! What an input changes. Nothing is decided here; who is to be looked at is put on the agendas.
 
 use super::asking::Heard;
+use super::fleet::{Fleet, Fleets};
+use super::hearing::Beaten;
 use super::record::Recorder;
 use super::replica::{Change, Replica};
 use super::{
@@ -53,6 +55,14 @@ impl Engine {
             Input::NodeSeen { node, state } => {
                 self.nodes.insert(node, state);
                 self.touch_fleets();
+            }
+            Input::Beat { replica } => self.beat(replica, at, recorder),
+            Input::Deregistered { replica } => self.deregister(replica, at),
+            Input::BeatBefore { policy } => self.fleets.get_or_new(policy).ever_beat = true,
+            Input::Deaf { until } => {
+                self.deaf_until = until;
+                let listened_to = self.replicas.iter().flatten().filter(|replica| replica.pulse.is_some());
+                listened_to.for_each(|replica| self.replica_agenda.touch(replica.key.index));
             }
             Input::AttemptFinished { attempt, outcome } => self.finish(attempt, outcome, at, recorder),
             Input::GateResult { replica, result } => {
@@ -116,6 +126,7 @@ impl Engine {
         {
             fleet.join(replica);
             fleet.count_desired(&self.owners);
+            replica.reconcile(Some(fleet), at);
             if fleet.compare(policy, replica) {
                 self.fleet_agenda.touch(policy.0);
             }
@@ -140,9 +151,7 @@ impl Engine {
 
     fn finish(&mut self, attempt: AttemptId, outcome: Outcome, at: Time, recorder: &mut Recorder<'_>) {
         let Some(replica) = present(&mut self.replicas, attempt.replica) else { return };
-        let Some((key, fleet)) = replica.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) else {
-            return;
-        };
+        let Some((key, fleet)) = kept(&mut self.fleets, replica) else { return };
         let Some(spec) = &fleet.spec else { return };
         if let Some(Heard { evidence: Evidence::Pass, starts, took }) = replica.finish(attempt, outcome, spec, at) {
             if !std::mem::replace(&mut fleet.ever_passed[attempt.rule], true) {
@@ -166,6 +175,38 @@ impl Engine {
         }
     }
 
+    fn beat(&mut self, key: ReplicaKey, at: Time, recorder: &mut Recorder<'_>) {
+        let Some(replica) = present(&mut self.replicas, key) else { return };
+        let Some((policy, fleet)) = kept(&mut self.fleets, replica) else { return };
+        replica.reconcile(Some(fleet), at);
+        let Some(Beaten { starts }) = replica.beat(at) else { return };
+        if starts {
+            recorder.record(Some(policy), key, at, TransitionKind::Started, Reason::Beating);
+        }
+        if replica.is_settled {
+            self.replica_agenda.set(key.index, replica.next_look());
+        } else {
+            self.replica_agenda.touch(key.index);
+            if fleet.compare(policy, replica) {
+                self.fleet_agenda.touch(policy.0);
+            }
+        }
+        if !std::mem::replace(&mut fleet.ever_beat, true) {
+            self.touch_fleet(policy);
+        }
+    }
+
+    fn deregister(&mut self, key: ReplicaKey, at: Time) {
+        let Some(replica) = present(&mut self.replicas, key) else { return };
+        let Some((policy, fleet)) = kept(&mut self.fleets, replica) else { return };
+        replica.reconcile(Some(fleet), at);
+        replica.deregister();
+        self.replica_agenda.touch(key.index);
+        if fleet.compare(policy, replica) {
+            self.fleet_agenda.touch(policy.0);
+        }
+    }
+
     /// Where a replica sits that is still there.
     fn seat(&mut self, replica: ReplicaKey) -> Option<SeatKey> {
         present(&mut self.replicas, replica)?.seat()
@@ -183,6 +224,11 @@ impl Engine {
             self.fleet_agenda.touch(key.0);
         }
     }
+}
+
+/// The policy that keeps a replica, and what it keeps.
+fn kept<'a>(fleets: &'a mut Fleets, replica: &Replica) -> Option<(PolicyKey, &'a mut Fleet)> {
+    replica.seen.policy.and_then(|key| Some((key, fleets.get_mut(key)?)))
 }
 
 pub(super) fn present(replicas: &mut [Option<Replica>], key: ReplicaKey) -> Option<&mut Replica> {

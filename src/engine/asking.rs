@@ -42,7 +42,8 @@ impl Replica {
             };
             self.reconcile_judge(kind, spec, rule, container, now);
         }
-        if self.startup_rule_is_absent() && self.judges_passed() {
+        self.reconcile_pulse(policy);
+        if self.startup_rule_is_absent() && self.passes_any() {
             self.started = self.lead().map(|lead| lead.incarnation);
         }
     }
@@ -130,7 +131,7 @@ impl Replica {
         answers: PerRule<OutcomeClass>,
     ) -> PerRule<u64> {
         let mut skipped = PerRule::default();
-        let mut until = until;
+        let mut until = self.pulse.and_then(|pulse| pulse.turns()).map_or(until, |turns| turns.min(until));
         for kind in RuleKind::ALL {
             let (Some(rule), Some(judge)) = (policy.rule(kind), &self.judges[kind]) else { continue };
             if judge.is_asking() || judge.recheck.is_some() {

@@ -2,11 +2,13 @@
 
 use super::fleet::{Fleet, Stand};
 use super::judge::Opinion;
+use super::pulse::Pulse;
 use super::record::Recorder;
 use super::replica::Replica;
 use super::{
     Effect, EffectResult, Gate, GateSeen, Incarnation, Lifecycle, Mode, Obstacle, Pause, Policy, PolicyKey, Pool,
-    Readiness, Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict, WhenBelow,
+    Presence, Readiness, Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict,
+    WhenBelow,
 };
 
 /// How long no policy must select a replica until its gate is opened.
@@ -92,7 +94,10 @@ impl GateKeeper {
 
     /// What was decided is written or on its way, and depends on nobody else.
     pub(super) fn is_settled(&self) -> bool {
-        let depends = matches!(self.held, Some((_, Reason::Held { .. } | Reason::BelowFloor { .. })));
+        let depends = matches!(
+            self.held,
+            Some((_, Reason::Held { .. } | Reason::HeldWithoutBeat { .. } | Reason::BelowFloor { .. }))
+        );
         let overtaken = self.in_flight.is_some() && self.in_flight != self.wanted;
         !overtaken && self.retry.is_none() && !depends
     }
@@ -193,10 +198,17 @@ pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<
 fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     let own = own(replica, policy, spec);
     let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
-    let held = |by| (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by });
-    if let (Gate::Closed, Reason::Failed { streak, .. }) = own
-        && let Some(by) = policy.shared_failure().or(spared(&replica.gate, streak)).filter(|_| is_in)
-    {
+    let is_silent = matches!(own.1, Reason::NoBeat { .. });
+    let held = |by| {
+        let rule = RuleKind::Readiness;
+        (Gate::Open, if is_silent { Reason::HeldWithoutBeat { by } } else { Reason::Held { rule, by } })
+    };
+    let neighbours = match own {
+        (Gate::Closed, Reason::Failed { streak, .. }) => policy.shared_failure().or(spared(&replica.gate, streak)),
+        (Gate::Closed, _) if is_silent => policy.shared_failure(),
+        (Gate::Closed | Gate::Open, _) => None,
+    };
+    if let Some(by) = neighbours.filter(|_| is_in) {
         return held(by);
     }
     let fails = own.0 == Gate::Closed && is_failing(replica, own.1);
@@ -223,7 +235,8 @@ fn spared(gate: &GateKeeper, streak: u32) -> Option<Obstacle> {
 
 /// A rule that failed keeps it out, not that it is starting or down.
 fn is_failing(replica: &Replica, reason: Reason) -> bool {
-    replica.is_started() && matches!(reason, Reason::Failed { .. } | Reason::Held { by: Obstacle::GaveUp { .. }, .. })
+    let gave_up = matches!(reason, Reason::Held { by: Obstacle::GaveUp { .. }, .. });
+    replica.is_started() && (gave_up || matches!(reason, Reason::Failed { .. } | Reason::NoBeat { .. }))
 }
 
 fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
@@ -241,6 +254,15 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
             Some(_) | None => (Gate::Closed, Reason::Starting),
         };
     }
+    let asked = by_readiness(replica, policy, spec);
+    match &replica.pulse {
+        Some(pulse) => by_beats(replica, policy, pulse, asked),
+        None => asked,
+    }
+}
+
+fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
+    let held = replica.gate.held.map(|(gate, _)| gate);
     let (Some(readiness), Some(rule)) = (&replica.judges.readiness, spec.rule(RuleKind::Readiness)) else {
         let problem = |rule| replica.problem(rule).map(|problem| Reason::Unusable { rule, problem });
         let reason = problem(RuleKind::Readiness).or_else(|| problem(RuleKind::Startup)).unwrap_or(Reason::NoRule);
@@ -249,10 +271,36 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     match readiness.verdict {
         Some(Opinion::Good) => (Gate::Open, Reason::Passed { rule: RuleKind::Readiness, streak: readiness.passes }),
         Some(Opinion::Bad) if held == Some(Gate::Open) && !policy.ever_passed.readiness => {
-            never_passed(RuleKind::Readiness)
+            (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by: Obstacle::NeverPassed })
         }
         Some(Opinion::Bad) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
-        None => replica.gate.held.unwrap_or((Gate::Closed, Reason::NotJudged)),
+        None => match replica.gate.held {
+            Some((Gate::Closed, Reason::NoBeat { .. } | Reason::NoBeatYet | Reason::Deregistered)) | None => {
+                (Gate::Closed, Reason::NotJudged)
+            }
+            Some(held) => held,
+        },
+    }
+}
+
+/// What the beats say, beside what the readiness rule does: either keeps it out.
+fn by_beats(replica: &Replica, policy: &Fleet, pulse: &Pulse, asked: (Gate, Reason)) -> (Gate, Reason) {
+    let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
+    let is_missing = pulse.presence() == Presence::Missing && (is_in || replica.is_started());
+    if pulse.presence() == Presence::Deregistered {
+        (Gate::Closed, Reason::Deregistered)
+    } else if is_missing && policy.ever_beat {
+        (Gate::Closed, Reason::NoBeat { time_to_live: pulse.time_to_live })
+    } else if asked.0 == Gate::Closed {
+        asked
+    } else if is_missing && is_in {
+        (Gate::Open, Reason::HeldWithoutBeat { by: Obstacle::NeverPassed })
+    } else if !pulse.has_beaten() && !is_in {
+        (Gate::Closed, Reason::NoBeatYet)
+    } else if pulse.has_beaten() && asked.1 == Reason::NoRule {
+        (Gate::Open, Reason::Beating)
+    } else {
+        asked
     }
 }
 

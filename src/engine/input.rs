@@ -85,6 +85,26 @@ pub enum Input {
         /// Its own condition.
         state: NodeState,
     },
+    /// A replica said by itself that it is there.
+    Beat {
+        /// Which.
+        replica: ReplicaKey,
+    },
+    /// A replica said by itself that it goes.
+    Deregistered {
+        /// Which.
+        replica: ReplicaKey,
+    },
+    /// Somebody has beaten under this policy, from before this engine.
+    BeatBefore {
+        /// Which policy.
+        policy: PolicyKey,
+    },
+    /// Beats until then may not reach the engine: no silence counts from before that. The latest word holds.
+    Deaf {
+        /// Until when.
+        until: Time,
+    },
     /// An attempt ended.
     AttemptFinished {
         /// Which.
@@ -138,6 +158,8 @@ pub struct Observation {
     pub gate: GateSeen,
     /// What each rule of its policy would ask; `None` where the policy has no such rule.
     pub targets: PerRule<Option<Target>>,
+    /// Which container its beats speak for; `None` if its policy has no heartbeat rule.
+    pub heartbeat: Option<Target>,
     /// The stable number that spreads this replica's attempts.
     pub spread: u64,
     /// When it was created, by the API server's clock.

@@ -6,9 +6,10 @@
 //! 3. Carry the effects out, answer each with an input, and come back by [`Engine::next_deadline`].
 //!
 //! From a fact to an effect: [`absorb`] notes what it changes, an [`agenda`] says who is to be looked at, [`asking`]
-//! starts attempts and judges a [`replica`] by their outcomes, [`gate`] admits and ejects, [`fleet`] restarts, over the
-//! [`seat`]s that outlive the replicas. Every reason is a [`Reason`], every sentence is its `Display`. A world in logical
-//! time that knows what attempts will come to can [`skip`](Engine::skip) those that change nothing.
+//! starts attempts and judges a [`replica`] by their outcomes, [`hearing`] takes its beats, [`gate`] admits and ejects,
+//! [`fleet`] restarts, over the [`seat`]s that outlive the replicas. Every reason is a [`Reason`], every sentence is its
+//! `Display`. A world in logical time that knows what attempts will come to can [`skip`](Engine::skip) those that change
+//! nothing.
 //!
 //! # Live edits
 //! A policy may change at any time. What happens, field by field, to what is under way:
@@ -23,6 +24,7 @@
 //! | `failureThreshold`, `successThreshold` | kept, held against the new threshold at once | kept | kept | void if the streak is now below |
 //! | a rule added | none yet; a container that was started stays started, one in the pool stays in until judged | | due anew | |
 //! | a rule removed | void | void | none | void |
+//! | `heartbeat.timeToLive` | counts from the latest beat; one that is missing stays so until it beats | | | |
 //! | `mode` to `Observe` | kept | kept | kept | void |
 //! | `mode` to `Paused`, or a pause | void; the verdict stays | void | none until resumed | void |
 //! | `restart`, `pool`, `fleet` | kept | kept | kept | looked at again under the new settings |
@@ -36,12 +38,14 @@ mod capacity;
 mod effect;
 mod fleet;
 mod gate;
+mod hearing;
 mod input;
 mod judge;
 mod keys;
 mod outcome;
 mod pause;
 mod policy;
+mod pulse;
 mod reason;
 mod rechecks;
 mod record;
@@ -81,12 +85,14 @@ pub use keys::{
 pub use outcome::{Evidence, Outcome, OutcomeClass};
 pub use pause::Pause;
 pub use policy::{
-    Amount, Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase,
-    Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
+    Amount, Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Heartbeat, Mode, OtherOwners,
+    PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
 };
+pub use pulse::Presence;
 pub use reason::{Obstacle, Reason};
 pub use report::{
-    BreakerReport, BudgetReport, FloorReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport,
+    BreakerReport, BudgetReport, FloorReport, HeartbeatReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport,
+    SeatReport,
 };
 pub use startups::StartupTimes;
 pub use time::{Span, Time};
@@ -105,6 +111,8 @@ pub struct Engine {
     /// Which fleets, by the number of their policy's key.
     fleet_agenda: Agenda,
     rechecks: Rechecks,
+    /// Beats until then may not have reached us.
+    deaf_until: Time,
     next_transition: u64,
 }
 
@@ -208,6 +216,9 @@ impl Engine {
         let key = replica.seen.policy;
         let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
         replica.reconcile(fleet.as_deref(), now);
+        if let Some(spec) = fleet.as_ref().and_then(|fleet| fleet.spec.as_ref()) {
+            replica.listen(spec, self.deaf_until, now);
+        }
         if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
             && !replica.is_settled
             && fleet.compare(key, replica)

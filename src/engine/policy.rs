@@ -15,6 +15,8 @@ pub struct Policy {
     pub paused_until: Option<Time>,
     /// The rules, by kind.
     pub rules: PerRule<Option<Rule>>,
+    /// The rule that asks nothing: replicas say by themselves that they are there.
+    pub heartbeat: Option<Heartbeat>,
     /// How restarts are done and held back.
     pub restart: RestartSettings,
     /// How the pool is told.
@@ -79,6 +81,14 @@ pub struct Rule {
     pub failure_threshold: NonZeroU32,
     /// Passes in a row that make the rule pass again.
     pub success_threshold: NonZeroU32,
+}
+
+/// Replicas say by themselves that they are there. One that has started leaves the pool once it has been silent for the
+/// time to live, or says that it goes; it is back with its next beat, if its readiness rule agrees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heartbeat {
+    /// For how long a beat counts; above zero.
+    pub time_to_live: Span,
 }
 
 /// How restarts are done and held back.

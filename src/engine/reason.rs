@@ -50,6 +50,22 @@ pub enum Reason {
         /// The last outcome.
         last: OutcomeClass,
     },
+    /// It says by itself that it is there.
+    Beating,
+    /// Its container has not beaten yet.
+    NoBeatYet,
+    /// It has been silent for a whole time to live.
+    NoBeat {
+        /// For how long a beat counts.
+        time_to_live: Span,
+    },
+    /// It has said that it goes.
+    Deregistered,
+    /// It has been silent, but cannot be ejected now.
+    HeldWithoutBeat {
+        /// What stands in the way.
+        by: Obstacle,
+    },
     /// As an earlier engine left it.
     Remembered,
     /// A restart, or an ejection, that a rule wants cannot be done now.
@@ -193,8 +209,12 @@ impl Reason {
             Self::NotJudged => "NotJudged",
             Self::Passed { .. } => "RulePassed",
             Self::Failed { .. } => "RuleFailed",
+            Self::Beating => "Beating",
+            Self::NoBeatYet => "NoBeatYet",
+            Self::NoBeat { .. } => "NoBeat",
+            Self::Deregistered => "Deregistered",
             Self::Remembered => "Remembered",
-            Self::Held { by, .. } => by.name(),
+            Self::Held { by, .. } | Self::HeldWithoutBeat { by } => by.name(),
             Self::Loop { .. } => "RestartLoop",
             Self::Quiet { .. } => "Quiet",
             Self::Returned { .. } => "Returned",
@@ -264,6 +284,11 @@ impl fmt::Display for Reason {
             Self::Failed { rule, streak, threshold, last } => {
                 write!(f, "the {rule} rule failed {streak} of {threshold} times in a row, last: {last}")
             }
+            Self::Beating => f.write_str("it says that it is there"),
+            Self::NoBeatYet => f.write_str("it has not sent a beat yet"),
+            Self::NoBeat { time_to_live } => write!(f, "no beat came for {time_to_live}"),
+            Self::Deregistered => f.write_str("it has deregistered"),
+            Self::HeldWithoutBeat { by } => write!(f, "the heartbeat rule wants an ejection, but {by}"),
             Self::Remembered => f.write_str("as it was before this controller started"),
             Self::Held { rule: rule @ RuleKind::Readiness, by } => {
                 write!(f, "the {rule} rule wants an ejection, but {by}")

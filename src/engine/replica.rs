@@ -4,10 +4,12 @@ use super::agenda::{NEVER, Wake};
 use super::fleet::{Compared, Edition};
 use super::gate::GateKeeper;
 use super::judge::Judge;
+use super::pulse::Pulse;
 use super::seat::StageOfLife;
 use super::{
     Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass,
-    Pause, PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
+    Pause, PerRule, Place, Policy, Presence, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time,
+    Verdict,
 };
 
 /// One replica.
@@ -16,6 +18,7 @@ pub(super) struct Replica {
     pub(super) key: ReplicaKey,
     pub(super) seen: Observation,
     pub(super) judges: PerRule<Option<Judge>>,
+    pub(super) pulse: Option<Pulse>,
     pub(super) gate: GateKeeper,
     /// The seat, where the owner gives none but the engine did.
     pub(super) assigned: Option<SeatKey>,
@@ -57,6 +60,7 @@ impl Replica {
             key,
             gate: GateKeeper::found(seen.gate, None),
             judges: PerRule::default(),
+            pulse: None,
             assigned: None,
             obstacle: None,
             unselected: seen.policy.is_none().then_some(now),
@@ -85,6 +89,7 @@ impl Replica {
     pub(super) fn observe(&mut self, seen: Observation, now: Time) -> Change {
         let (ran, containers) = (self.ran, self.containers());
         let stage = if self.started == ran { StageOfLife::Started } else { StageOfLife::Starting };
+        let beating = self.beating().map(|container| container.incarnation);
         self.unselected = match seen.policy {
             Some(_) => None,
             None => self.unselected.or(Some(now)),
@@ -93,8 +98,10 @@ impl Replica {
         (self.is_settled, self.reconciled_with) = (false, None);
         self.note_state(now);
         self.gate.observe(self.seen.gate);
-        let replaced = |kind| containers[kind].zip(self.containers()[kind]).is_some_and(|(was, is)| was != is);
-        if RuleKind::ALL.into_iter().any(replaced) {
+        let is_another =
+            |was: Option<Incarnation>, is: Option<Incarnation>| was.zip(is).is_some_and(|(was, is)| was != is);
+        let asked = RuleKind::ALL.into_iter().any(|kind| is_another(containers[kind], self.containers()[kind]));
+        if asked || is_another(beating, self.beating().map(|container| container.incarnation)) {
             self.gate.forget();
             self.obstacle = None;
         }
@@ -126,12 +133,26 @@ impl Replica {
             && [RuleKind::Liveness, RuleKind::Readiness]
                 .iter()
                 .all(|kind| self.judges[*kind].as_ref().is_none_or(|judge| judge.passes > 0))
+            && self.pulse.is_none_or(|pulse| pulse.evidence() == Some(Evidence::Pass))
     }
 
-    /// What the latest attempt of the readiness rule came to; `None` while that rule does not judge the replica: it is
-    /// starting, down, paused or being ended, or has no finished attempt.
+    /// What the latest attempt of the readiness rule and the latest beat came to; `None` while these rules do not judge
+    /// the replica: it is starting, down, paused or being ended, or has no finished attempt.
     pub(super) fn readiness(&self) -> Option<Evidence> {
-        self.latest(RuleKind::Readiness).filter(|_| self.is_started() || self.startup_rule_is_absent())
+        let asked = self.latest(RuleKind::Readiness).filter(|_| self.is_started() || self.startup_rule_is_absent());
+        if self.pulse.is_none() {
+            return asked;
+        }
+        match (&self.judges.readiness, asked, self.beats().filter(|_| self.is_live() && self.is_running())) {
+            (_, Some(Evidence::Fail), _) | (_, _, Some(Evidence::Fail)) => Some(Evidence::Fail),
+            (Some(_), None, _) => None,
+            (_, _, beats) => beats,
+        }
+    }
+
+    /// How its beats, or their absence, count; `None` while they do not.
+    pub(super) fn beats(&self) -> Option<Evidence> {
+        self.pulse.filter(|_| self.is_started()).and_then(|pulse| pulse.evidence())
     }
 
     /// What the latest attempt of the liveness rule came to; `None` while that rule does not judge the replica. Without
@@ -161,20 +182,17 @@ impl Replica {
 
     /// The container that stands for the replica: the one that the first of its rules means.
     pub(super) fn lead(&self) -> Option<&Container> {
-        RuleKind::ALL.into_iter().find_map(|kind| self.container(kind))
+        RuleKind::ALL.into_iter().find_map(|kind| self.container(kind)).or_else(|| self.beating())
     }
 
     /// Whether every container that a rule means runs.
     pub(super) fn is_running(&self) -> bool {
-        RuleKind::ALL.into_iter().filter_map(|kind| self.container(kind)).all(|container| runs(container.state))
+        self.each_container().all(|container| runs(container.state))
     }
 
     /// Whether the kubelet waits before starting one of those containers again.
     pub(super) fn is_backing_off(&self) -> bool {
-        RuleKind::ALL
-            .into_iter()
-            .filter_map(|kind| self.container(kind))
-            .any(|container| container.state == ContainerState::BackingOff)
+        self.each_container().any(|container| container.state == ContainerState::BackingOff)
     }
 
     /// Why the rule cannot be asked here, if it cannot.
@@ -208,13 +226,13 @@ impl Replica {
             ReplicaState::Down
         } else if self.judges.startup.is_some() && !self.is_started() {
             ReplicaState::Starting
-        } else if judges().any(failing) {
+        } else if judges().any(failing) || self.is_missing() {
             ReplicaState::Failing
-        } else if judges().any(|(_, judge)| judge.is_suspect()) {
+        } else if judges().any(|(_, judge)| judge.is_suspect()) || self.beats() == Some(Evidence::Fail) {
             ReplicaState::Suspect
-        } else if judges().next().is_some() && !self.is_started() {
+        } else if (judges().next().is_some() || self.pulse.is_some()) && !self.is_started() {
             ReplicaState::Starting
-        } else if judges().any(|(_, judge)| judge.is_judged()) {
+        } else if judges().any(|(_, judge)| judge.is_judged()) || self.beats().is_some() {
             ReplicaState::Healthy
         } else {
             ReplicaState::Unjudged
@@ -247,6 +265,9 @@ impl Replica {
             wake(judge.overdue(), "attempt overdue");
         }
         wake(self.pause.and_then(Pause::until), "pause ends");
+        if let Some(pulse) = &self.pulse {
+            wake(pulse.turns(), "beat overdue");
+        }
         if self.seen.gate != GateSeen::Ungated {
             wake(self.gate.release(self.unselected), "gate without a policy");
         }
@@ -258,8 +279,24 @@ impl Replica {
         self.container(RuleKind::Startup).is_none()
     }
 
-    pub(super) fn judges_passed(&self) -> bool {
-        self.judges.all().into_iter().flatten().any(|judge| judge.passes > 0)
+    /// Some rule passes.
+    pub(super) fn passes_any(&self) -> bool {
+        let is_passed = self.judges.all().into_iter().flatten().any(|judge| judge.passes > 0);
+        is_passed || self.pulse.is_some_and(|pulse| pulse.has_beaten())
+    }
+
+    /// It has started and was silent for a whole time to live.
+    fn is_missing(&self) -> bool {
+        self.is_started() && self.pulse.is_some_and(|pulse| pulse.presence() == Presence::Missing)
+    }
+
+    /// The container that its beats speak for.
+    pub(super) fn beating(&self) -> Option<&Container> {
+        container(self.seen.heartbeat.as_ref())
+    }
+
+    fn each_container(&self) -> impl Iterator<Item = &Container> {
+        RuleKind::ALL.into_iter().filter_map(|kind| self.container(kind)).chain(self.beating())
     }
 
     fn containers(&self) -> PerRule<Option<Incarnation>> {
@@ -267,10 +304,7 @@ impl Replica {
     }
 
     pub(super) fn container(&self, kind: RuleKind) -> Option<&Container> {
-        match &self.seen.targets[kind] {
-            Some(Target::Container(container)) => Some(container),
-            Some(Target::Unusable(_)) | None => None,
-        }
+        container(self.seen.targets[kind].as_ref())
     }
 
     fn note_state(&mut self, now: Time) {
@@ -282,6 +316,13 @@ impl Replica {
                 self.last_down[kind] = Some(now);
             }
         }
+    }
+}
+
+fn container(target: Option<&Target>) -> Option<&Container> {
+    match target {
+        Some(Target::Container(container)) => Some(container),
+        Some(Target::Unusable(_)) | None => None,
     }
 }
 

@@ -5,8 +5,9 @@ use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
 use super::seat::Seat;
 use super::{
-    BudgetSettings, Gate, GateSeen, Lifecycle, Obstacle, Pause, PerRule, Policy, PolicyKey, Pool, Readiness, Reason,
-    ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, StartupTimes, TargetProblem, Time, Trial,
+    BudgetSettings, Gate, GateSeen, Lifecycle, Obstacle, Pause, PerRule, Policy, PolicyKey, Pool, Presence, Readiness,
+    Reason, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Span, StartupTimes, Target, TargetProblem, Time,
+    Trial,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -57,6 +58,8 @@ pub struct PolicyReport {
     pub breaker: BreakerReport,
     /// By rule: what can be said of it as a whole.
     pub rules: PerRule<Option<RuleReport>>,
+    /// What can be said of the heartbeat rule as a whole; `None` without one.
+    pub heartbeat: Option<HeartbeatReport>,
     /// Seats that remember anything, in key order.
     pub seats: Vec<SeatReport>,
     /// The replicas, in key order, terminating ones included.
@@ -72,6 +75,21 @@ pub struct RuleReport {
     pub unusable: Option<(u32, TargetProblem)>,
     /// Replicas whose last three attempts or more were our own errors.
     pub prober_errors: u32,
+}
+
+/// What can be said of the heartbeat rule as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeartbeatReport {
+    /// Somebody has beaten.
+    pub ever_beat: bool,
+    /// Live replicas that have started and were silent for a whole time to live.
+    pub missing: u32,
+    /// Live replicas that have said that they go.
+    pub deregistered: u32,
+    /// Replicas whose beats come so rarely that two do not fit into the time to live, and the longest time between two.
+    pub rare: Option<(u32, Span)>,
+    /// Replicas whose container cannot be told, and why (one of them).
+    pub unusable: Option<(u32, TargetProblem)>,
 }
 
 /// Whether restarts wait because many replicas are suspect at once.
@@ -149,6 +167,8 @@ pub struct ReplicaReport {
     pub gate: Option<(Gate, Reason)>,
     /// Failures in a row, by rule that judges it.
     pub streaks: PerRule<Option<u32>>,
+    /// Whether it says that it is there; `None` without a heartbeat rule.
+    pub presence: Option<Presence>,
     /// The restart that a rule wants, and what stands in its way.
     pub wants_restart: Option<(RuleKind, Option<Obstacle>)>,
     /// When something is to be done for it next, and what.
@@ -218,6 +238,8 @@ pub(super) fn report<'a>(
         let rule = RuleReport { ever_passed: fleet.ever_passed[kind], ..RuleReport::default() };
         report.rules[kind] = known.then_some(rule);
     }
+    let heartbeat = spec.and_then(|spec| spec.heartbeat);
+    report.heartbeat = heartbeat.map(|_| HeartbeatReport { ever_beat: fleet.ever_beat, ..HeartbeatReport::default() });
     for replica in members {
         let state = replica_state(fleet, replica);
         if replica.seen.lifecycle == Lifecycle::Live {
@@ -237,6 +259,7 @@ pub(super) fn report<'a>(
                 liveness: replica.judges.liveness.as_ref().map(|judge| judge.fails),
                 readiness: replica.judges.readiness.as_ref().map(|judge| judge.fails),
             },
+            presence: replica.pulse.map(|pulse| pulse.presence()),
             wants_restart: fleet.wants(replica).map(|rule| (rule, replica.obstacle)),
             next: replica.next_wake(),
         });
@@ -259,6 +282,9 @@ impl PolicyReport {
             ReplicaState::Paused => self.paused += 1,
             ReplicaState::Unjudged | ReplicaState::Healthy | ReplicaState::Terminating => {}
         }
+        if let Some(heartbeat) = &mut self.heartbeat {
+            heartbeat.count(replica);
+        }
         for kind in RuleKind::ALL {
             let Some(rule) = &mut self.rules[kind] else { continue };
             if let Some(problem) = replica.problem(kind) {
@@ -274,6 +300,24 @@ fn budget_report(fleet: &Fleet, settings: BudgetSettings, now: Time) -> BudgetRe
     let budget = fleet.restarts.budget;
     let whole_at = budget.whole_at(now);
     BudgetReport { left: budget.left(settings, now), next: whole_at.map(|_| budget.next(settings, now)), whole_at }
+}
+
+impl HeartbeatReport {
+    fn count(&mut self, replica: &Replica) {
+        if let Some(Target::Unusable(problem)) = replica.seen.heartbeat {
+            self.unusable = Some((self.unusable.map_or(1, |(n, _)| n + 1), problem));
+        }
+        let Some(pulse) = &replica.pulse else { return };
+        match pulse.presence() {
+            Presence::Missing => self.missing += u32::from(replica.is_started()),
+            Presence::Deregistered => self.deregistered += 1,
+            Presence::Awaited | Presence::Present | Presence::Late => {}
+        }
+        if let Some(interval) = pulse.rare() {
+            let (replicas, longest) = self.rare.unwrap_or_default();
+            self.rare = Some((replicas + 1, longest.max(interval)));
+        }
+    }
 }
 
 fn seat_report(seat: SeatKey, held: &Seat, spec: Option<&Policy>) -> SeatReport {

@@ -29,6 +29,7 @@ pub(super) fn policy() -> Policy {
         mode: Mode::Enforce,
         paused_until: None,
         rules: PerRule { startup: Some(rule(1, 6)), liveness: Some(rule(1, 3)), readiness: Some(rule(1, 1)) },
+        heartbeat: None,
         restart: RestartSettings {
             method: RestartMethod::Evict,
             max_concurrent: Amount::Count(1),
@@ -127,6 +128,7 @@ impl Bench {
             ready: Readiness::NotReady,
             gate: GateSeen::Unset,
             targets,
+            heartbeat: Some(container),
             spread: u64::from(index),
             created: self.now,
         };
@@ -159,6 +161,9 @@ impl Bench {
                 if let Some(Target::Container(container)) = &mut seen.targets[kind] {
                     change(container);
                 }
+            }
+            if let Some(Target::Container(container)) = &mut seen.heartbeat {
+                change(container);
             }
         });
     }

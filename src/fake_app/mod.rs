@@ -7,6 +7,7 @@
 mod clock;
 mod command;
 mod http;
+mod lease;
 mod leash;
 pub mod load;
 mod presence;
@@ -17,6 +18,7 @@ mod store;
 
 pub use clock::Start;
 pub use command::{Command, Failure, main};
+pub use lease::PodLease;
 pub use script::{Script, Timing, Truth};
 pub use serve::{Surroundings, serve};
 pub use store::Write;

@@ -16,6 +16,7 @@ use tokio::signal::unix::Signal;
 use tokio_util::sync::CancellationToken;
 
 use super::clock::{self, until};
+use super::lease::PodLease;
 use super::presence::listen_while_there;
 use super::registry::{Beat, Directory};
 use super::script::{Script, Truth};
@@ -26,7 +27,7 @@ use crate::scenario::{Condition, Endpoint, Store, Stores, TrueState};
 const DRAIN: Duration = Duration::from_millis(200);
 
 /// What a replica has around it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Surroundings {
     /// The host's name, in a cluster the pod's.
     pub host: Option<String>,
@@ -34,6 +35,8 @@ pub struct Surroundings {
     pub stores: Option<String>,
     /// Where the registry is that it beats to.
     pub registry: Option<String>,
+    /// The Lease that it renews.
+    pub lease: Option<PodLease>,
 }
 
 /// Plays the script on a socket until the script reopens the replica, or SIGTERM ends the process. A stuck process
@@ -44,26 +47,50 @@ pub struct Surroundings {
 pub async fn serve(script: Script, around: Surroundings, listener: TcpListener, terminate: Signal) -> io::Result<()> {
     let address = listener.local_addr()?;
     let app = Arc::new(App { script, host: around.host, stores: around.stores.map(Shared) });
-    let registered = around.registry.map(|registry| {
+    let registry = around.registry.map(|registry| {
         let name = app.host.clone().unwrap_or_else(|| address.to_string());
-        (Directory(registry), Beat { name, port: address.port() })
+        Place::Registry(Directory(registry), Beat { name, port: address.port() })
     });
+    let places: Vec<Place> = registry.into_iter().chain(around.lease.map(Place::Lease)).collect();
     let closing = CancellationToken::new();
     let mut listening = pin!(listen_while_there(&app.script, routes(app.clone()), listener, &closing));
     tokio::select! {
         ended = &mut listening => return ended,
         () = asked_to_end(&app, terminate) => {}
         () = reopening(&app.script) => {}
-        () = beat(&app.script, registered.clone()) => {}
+        () = beat(&app.script, &places) => {}
     }
     closing.cancel();
     let leaving = async {
-        if let Some((directory, beat)) = &registered {
-            directory.leave(&beat.name).await;
+        for place in &places {
+            place.leave().await;
         }
     };
     let end = async { tokio::join!(listening, leaving).0 };
     tokio::time::timeout(DRAIN, end).await.unwrap_or(Ok(()))
+}
+
+/// Where a replica says that it is there.
+#[derive(Clone)]
+enum Place {
+    Registry(Directory, Beat),
+    Lease(PodLease),
+}
+
+impl Place {
+    async fn beat(&self) {
+        match self {
+            Self::Registry(directory, beat) => directory.beat(beat).await,
+            Self::Lease(lease) => lease.renew().await,
+        }
+    }
+
+    async fn leave(&self) {
+        match self {
+            Self::Registry(directory, beat) => directory.leave(&beat.name).await,
+            Self::Lease(lease) => lease.give_up().await,
+        }
+    }
 }
 
 /// The replica as the handlers see it.
@@ -186,25 +213,28 @@ async fn reopening(script: &Script) {
     }
 }
 
-/// Beats to the registry, if there is one, as the script has it. Never ends.
-async fn beat(script: &Script, registered: Option<(Directory, Beat)>) {
-    let Some((directory, replica)) = registered else { return pending().await };
+/// Beats wherever it is to, as the script has it. Never ends.
+async fn beat(script: &Script, places: &[Place]) {
+    if places.is_empty() {
+        return pending().await;
+    }
     let mut now = clock::now();
     loop {
         let (beat, leave) = (script.next_beat(now), script.next_leave(now));
         let Some(next) = beat.into_iter().chain(leave).min() else { return pending().await };
         until(next).await;
         now = next;
-        let (directory, replica) = (directory.clone(), replica.clone());
         let (beats, leaves) = (beat == Some(next) && script.beats(next), leave == Some(next));
-        // On its own, so that a slow registry delays no further beat.
-        tokio::spawn(async move {
-            if beats {
-                directory.beat(&replica).await;
-            }
-            if leaves {
-                directory.leave(&replica.name).await;
-            }
-        });
+        for place in places.iter().cloned() {
+            // On its own, so that a slow registry delays no further beat.
+            tokio::spawn(async move {
+                if beats {
+                    place.beat().await;
+                }
+                if leaves {
+                    place.leave().await;
+                }
+            });
+        }
     }
 }

@@ -18,9 +18,13 @@ impl PacedPolicy {
     /// The policy with every duration divided by the speed.
     ///
     /// # Errors
-    /// If a period or a timeout would be shorter than 10 ms, or the fake app has no such endpoint.
+    /// If a period or a timeout would be shorter than 10 ms, the fake app has no such endpoint, or beats are to be heard.
     pub fn new(parsed: &ParsedPolicy, speed: Speed) -> Result<Self, SpecError> {
         let mut policy = parsed.policy.clone();
+        if policy.heartbeat.is_some() {
+            let sentence = "processes on this machine beat to no engine; the model and a cluster have beats".to_owned();
+            return Err(SpecError { path: "spec.heartbeat".to_owned(), sentence });
+        }
         for kind in RuleKind::ALL {
             if let Some(ask) = &parsed.asks[kind]
                 && let Err(Unanswerable { field, sentence }) = Endpoint::asked_by(&ask.handler)

@@ -131,6 +131,7 @@ impl Replica {
             ready: if self.is_in_pool() { Readiness::Ready } else { Readiness::NotReady },
             gate: if has_gates(policy) { GateSeen::Set(self.gate) } else { GateSeen::Ungated },
             targets,
+            heartbeat: None,
             spread: u64::from(self.number),
             created: Time::ZERO,
         }

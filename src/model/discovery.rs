@@ -11,7 +11,7 @@ use super::deaths::Death;
 use crate::engine::{Span, Time};
 use crate::scenario::{Condition, Opening, Rotation, Scenario, Store};
 
-pub use super::addresses::Heartbeat;
+pub use super::beats::Heartbeat;
 
 /// What came of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

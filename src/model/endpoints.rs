@@ -36,5 +36,9 @@ pub(super) fn endpoints(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Pe
             sentence,
         })?);
     }
+    if policy.policy.heartbeat.is_some() && scenario.registry().is_none() {
+        let sentence = "the scenario says nothing of beats; its registry.beat does".to_owned();
+        return Err(ModelError { path: "spec.heartbeat".to_owned(), sentence });
+    }
     Ok(endpoints)
 }

@@ -1,6 +1,7 @@
 //! What lies between the decisions and the requests: a list of addresses, and the time that a decision takes.
 
-use super::addresses::{Addresses, Heartbeat};
+use super::addresses::Addresses;
+use super::beats::Heartbeat;
 use super::observer::{Member, Standing};
 use super::propagation::{self, Forwarder, Pool, Profile};
 use crate::engine::Time;

@@ -13,6 +13,7 @@ mod containers;
 mod edits;
 mod exec;
 mod faults;
+mod heartbeats;
 mod leaders;
 mod lesson;
 mod modes;

@@ -1,5 +1,6 @@
 //! What is known of the cluster, by name, and what of it the engine has been told.
 
+mod leases;
 mod lookup;
 mod owners;
 mod pods;
@@ -11,9 +12,10 @@ mod slab;
 use std::collections::BTreeMap;
 
 use super::listing::{Fact, Listed, Listing};
-use super::records::{NodeRecord, ObjectName, OwnerRecord, PodRecord, PolicyRecord, ResourceVersion, Uid};
+use super::records::{LeaseRecord, NodeRecord, ObjectName, OwnerRecord, PodRecord, PolicyRecord, ResourceVersion, Uid};
 use super::{Scope, WatchEvent, WatchKind};
 use crate::engine::{Gate, GateSeen, Input, NodeState, Observation, ReplicaKey, Time};
+use leases::{Leases, Word};
 use owners::{Nodes, Owners};
 use pods::Pod;
 use policies::Policies;
@@ -34,6 +36,7 @@ pub struct Index {
     revisions: Revisions,
     pod_watch: Listing<PodRecord>,
     policy_watch: Listing<PolicyRecord>,
+    leases: Leases,
     node_watch: Listing<NodeRecord>,
     owner_watches: BTreeMap<WatchKind, Listing<OwnerRecord>>,
     watched: Vec<WatchKind>,
@@ -54,6 +57,7 @@ impl Index {
             revisions: Revisions::default(),
             pod_watch: Listing::default(),
             policy_watch: Listing::default(),
+            leases: Leases::default(),
             node_watch: Listing::default(),
             owner_watches: BTreeMap::new(),
             watched: scope.watched(),
@@ -82,6 +86,10 @@ impl Index {
                         Fact::Gone(name) => self.policy_gone(&name, &mut inputs),
                     }
                 }
+            }
+            WatchEvent::Leases(change) => {
+                let words = self.leases.take(change, now);
+                inputs.extend(words.into_iter().filter_map(|word| self.said(word)));
             }
             WatchEvent::Nodes(change) => {
                 for fact in self.node_watch.take(change, || self.nodes.names(), now) {
@@ -128,6 +136,7 @@ impl Index {
             let health = match kind {
                 WatchKind::Policies => Some(self.policy_watch.health()),
                 WatchKind::Pods => Some(self.pod_watch.health()),
+                WatchKind::Leases => Some(self.leases.health()),
                 WatchKind::Nodes => Some(self.node_watch.health()),
                 WatchKind::ReplicaSets
                 | WatchKind::StatefulSets
@@ -136,6 +145,19 @@ impl Index {
             };
             (kind, health.cloned().unwrap_or_default())
         })
+    }
+
+    /// What a Lease says, if it speaks for the very pod that bears its name.
+    fn said(&self, word: Word) -> Option<Input> {
+        let replica = |name: &ObjectName, uid: Option<Uid>| {
+            let pod = self.pods.get(name).filter(|pod| uid.is_none_or(|uid| uid == pod.record.uid));
+            pod.and_then(|pod| pod.replica)
+        };
+        match word {
+            Word::Beat(name, uid) => replica(&name, uid).map(|replica| Input::Beat { replica }),
+            Word::Deregistered(name, uid) => replica(&name, uid).map(|replica| Input::Deregistered { replica }),
+            Word::Deaf(until) => Some(Input::Deaf { until }),
+        }
     }
 
     fn pod_seen(&mut self, record: PodRecord, inputs: &mut Vec<Input>) {
@@ -213,6 +235,7 @@ impl Index {
                 .and_then(|policy| self.policies.asks(policy))
                 .map(|asks| pod.targets(asks))
                 .unwrap_or_default(),
+            heartbeat: policy.and_then(|policy| self.policies.beating(policy)).map(|container| pod.beating(container)),
             spread: pods::spread(&pod.record.uid),
             created: pod.record.created,
         };
@@ -240,6 +263,17 @@ impl Listed for PolicyRecord {
     }
     fn order(&self) -> (Time, ObjectName) {
         (self.created, self.name.clone())
+    }
+}
+
+impl Listed for LeaseRecord {
+    type Key = ObjectName;
+    type Order = ObjectName;
+    fn key(&self) -> ObjectName {
+        self.name.clone()
+    }
+    fn order(&self) -> ObjectName {
+        self.name.clone()
     }
 }
 
@@ -355,6 +389,25 @@ mod tests {
     }
 
     #[test]
+    fn a_lease_speaks_for_the_very_pod_of_its_name_if_the_policy_hears_it() {
+        let mut world = World::new();
+        world.apply(WatchEvent::Leases(Change::ListEnded));
+        world.policy(policy("p", "00:00:00").spec("heartbeat", json!({"timeToLive": "30s"})).record());
+        let seen = observed(&world.pod(web("a")))[0].clone();
+        assert_eq!(seen.heartbeat, seen.targets.liveness, "the only container");
+        let lease = |pod: &str, renewed| LeaseRecord {
+            name: ObjectName::new("shop", "a"),
+            pod: Some(Uid(pod.into())),
+            renewed: Some(Time::from_nanos(renewed)),
+        };
+        let mut renew = |pod, renewed| world.apply(WatchEvent::Leases(Change::Applied(lease(pod, renewed))));
+        assert_eq!(renew("uid-a", 1), [Input::Beat { replica: FIRST }]);
+        assert_eq!(renew("uid-of-the-one-before", 2), []);
+        let gone = world.apply(WatchEvent::Leases(Change::Deleted(lease("uid-of-the-one-before", 2))));
+        assert_eq!(gone, []);
+    }
+
+    #[test]
     fn it_is_synced_once_every_list_is_complete() {
         let mut world = World::new();
         for kind in WatchKind::ALL {
@@ -362,6 +415,7 @@ mod tests {
             world.apply(match kind {
                 WatchKind::Policies => WatchEvent::Policies(Change::ListEnded),
                 WatchKind::Pods => WatchEvent::Pods(Change::ListEnded),
+                WatchKind::Leases => WatchEvent::Leases(Change::ListEnded),
                 WatchKind::Nodes => WatchEvent::Nodes(Change::ListEnded),
                 WatchKind::ReplicaSets
                 | WatchKind::StatefulSets

@@ -5,7 +5,7 @@ use crate::cluster::records::{PodRecord, ResourceVersion, Uid};
 use crate::cluster::target;
 use crate::engine::{
     Container, Gate, GateSeen, Incarnation, Input, NodeKey, Observation, PerRule, Place, PolicyKey, Remembered,
-    ReplicaKey, RuleKind, Slot, Target,
+    ReplicaKey, RuleKind, Slot, Target, TargetProblem,
 };
 
 #[derive(Debug)]
@@ -92,9 +92,18 @@ impl Pod {
         }
     }
 
+    /// Which container the pod's beats speak for.
+    pub(super) fn beating(&self, container: Option<&str>) -> Target {
+        self.found(target::container(&self.record, container, None))
+    }
+
     fn target(&self, ask: &Ask) -> Target {
-        let at = match target::resolve(&self.record, ask) {
-            Ok((at, _)) => at,
+        self.found(target::resolve(&self.record, ask).map(|(at, _)| at))
+    }
+
+    fn found(&self, at: Result<usize, TargetProblem>) -> Target {
+        let at = match at {
+            Ok(at) => at,
             Err(problem) => return Target::Unusable(problem),
         };
         let container = &self.record.containers[at];

@@ -75,6 +75,12 @@ impl Policies {
         self.in_force(policy).map(|spec| &spec.asks)
     }
 
+    /// The container that the heartbeat rule in force hears, if it names one; `None` if there is no such rule.
+    pub(super) fn beating(&self, policy: PolicyKey) -> Option<Option<&str>> {
+        let spec = self.in_force(policy)?;
+        spec.policy.heartbeat.map(|_| spec.beating.as_deref())
+    }
+
     pub(super) fn in_force(&self, policy: PolicyKey) -> Option<&ParsedPolicy> {
         self.entries.get(&policy)?.in_force.as_deref()
     }

@@ -23,6 +23,7 @@ impl Index {
                 inputs.push(Input::ReplicaSeen { replica, seen: Box::new(seen.clone()) });
             }
         }
+        inputs.extend(self.leases.deaf_until().map(|until| Input::Deaf { until }));
         inputs.push(Input::Synced);
         inputs
     }
@@ -43,6 +44,9 @@ impl Index {
         for startups in &status.startups {
             let revision = startups.revision.as_deref().map(|name| self.revisions.key(name));
             inputs.push(Input::StartupsRestored { policy, revision, times: startups.times() });
+        }
+        if status.heartbeat.is_some_and(|heartbeat| heartbeat.ever_beat) {
+            inputs.push(Input::BeatBefore { policy });
         }
         let replicas = self.live_replicas();
         for seat in &status.seats {

@@ -1,6 +1,7 @@
 //! What the index keeps of an object: slim records of our own, converted as soon as a watch delivers an object, so
 //! that no Kubernetes type is ever stored (10,000 whole pods are hundreds of megabytes).
 
+mod lease;
 mod node;
 mod owner;
 mod pod;
@@ -8,6 +9,7 @@ mod policy;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+pub use lease::LeaseRecord;
 pub use node::NodeRecord;
 pub use owner::{OwnerRecord, OwnerRef};
 pub use pod::{ContainerKind, ContainerRecord, Network, PodRecord};

@@ -43,6 +43,8 @@ pub(super) struct Fleet {
     pub(super) edition: Edition,
     /// The rules that somebody has passed under their present question.
     pub(super) ever_passed: PerRule<bool>,
+    /// Somebody has beaten under the heartbeat rule.
+    pub(super) ever_beat: bool,
     /// The replicas, by index.
     pub(super) members: BTreeSet<u32>,
     /// The seats that remember something.
@@ -54,6 +56,9 @@ pub(super) struct Fleet {
     pub(super) wake: Option<(Time, &'static str)>,
     pub(super) breaker: Breaker,
     pub(super) floor: Floor,
+    /// Whether most replicas failed together when it was last looked at; only with a heartbeat rule, since whoever is
+    /// asked looks by itself again.
+    fails_together: bool,
     headcount: Headcount,
     /// How many replicas the owners want in all.
     desired: u32,
@@ -98,6 +103,7 @@ impl Fleet {
             let asked = |policy: &Policy| policy.rule(kind).map(|rule| rule.question);
             self.ever_passed[kind] &= self.spec.as_ref().is_none_or(|old| asked(old) == asked(&spec));
         }
+        self.ever_beat &= spec.heartbeat.is_some();
         self.spec = Some(spec);
         self.seats.open_all();
         self.edition.0 = self.edition.0.wrapping_add(1);
@@ -133,7 +139,7 @@ impl Fleet {
     }
 
     /// Notes how a replica stands now with the rules that are compared, before anybody is decided on. Says whether that
-    /// may move the breaker or the floor.
+    /// may move the breaker or the floor, or free those who are held for their neighbours' sake.
     pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
         let Some(spec) = &self.spec else { return false };
         let latest = Latest {
@@ -150,7 +156,8 @@ impl Fleet {
         }
         let before = std::mem::replace(&mut replica.compared, compared).in_fleet(key);
         self.standings.change(before, latest);
-        before.liveness != latest.liveness || before.stand != latest.stand
+        let may_part = spec.heartbeat.is_some() && before.readiness != latest.readiness;
+        before.liveness != latest.liveness || before.stand != latest.stand || may_part
     }
 
     /// What speaks against ejecting anybody: most replicas fail the readiness rule.
@@ -223,12 +230,27 @@ impl Fleet {
             self.look_at_all(look);
         }
         self.restarts.budget.fit(spec.restart.budget, look.now);
+        let together = spec.heartbeat.is_some() && self.standings.shared().is_some();
+        if std::mem::replace(&mut self.fails_together, together) && !together {
+            self.await_anew(look);
+        }
         self.supervise(&spec, look);
         self.breaker.follow(&self.seats);
         self.order(&spec, look);
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
         self.spec = Some(spec);
+    }
+
+    /// When a shared silence ends, not all beat at the same instant: those who were held for it get a whole time to live.
+    fn await_anew(&self, look: &mut Look<'_, '_>) {
+        for index in &self.members {
+            if let Some(Some(replica)) = look.replicas.get_mut(*index as usize)
+                && replica.await_anew(look.now)
+            {
+                look.replica_agenda.touch(*index);
+            }
+        }
     }
 
     /// Every gate may have to move.

@@ -31,7 +31,7 @@ impl World {
                     Some((Gate::Closed, Reason::BelowFloor { .. })) => {
                         self.spec.floor.is_some_and(|floor| floor.when_below == WhenBelow::Close)
                     }
-                    Some((Gate::Closed, _)) => pod.failed.readiness,
+                    Some((Gate::Closed, _)) => pod.failed.readiness || pod.was_silent,
                 };
                 assert!(evident, "seed {seed}: {pod:?} ejected without evidence");
             }
@@ -64,7 +64,8 @@ impl World {
     pub(super) fn check_floor(&mut self, effects: &[Effect]) {
         let ejects = |effect: &Effect| match effect {
             Effect::Record(transition) => {
-                let failed = matches!(transition.reason, Reason::Failed { .. } | Reason::Held { .. });
+                let failed =
+                    matches!(transition.reason, Reason::Failed { .. } | Reason::NoBeat { .. } | Reason::Held { .. });
                 transition.kind == TransitionKind::Ejected && failed
             }
             Effect::StartAttempt { .. }
@@ -78,7 +79,14 @@ impl World {
         let Some(report) = self.engine.report(POLICY, self.now) else { return };
         let is_in = |report: &&ReplicaReport| matches!(report.gate, Some((Gate::Open, _)));
         let held = |report: &&ReplicaReport| {
-            matches!(report.gate, Some((Gate::Open, Reason::Held { by: Obstacle::Floor { .. }, .. })))
+            matches!(
+                report.gate,
+                Some((
+                    Gate::Open,
+                    Reason::Held { by: Obstacle::Floor { .. }, .. }
+                        | Reason::HeldWithoutBeat { by: Obstacle::Floor { .. } }
+                ))
+            )
         };
         let live = || report.replica_reports.iter().filter(|replica| replica.lifecycle == Lifecycle::Live);
         let (pool, seed) = (live().filter(is_in).count(), self.seed);
@@ -100,6 +108,33 @@ impl World {
             let earned = self.now.since(*since).as_nanos() / budget.interval().as_nanos();
             let most = u64::from(budget.restarts.get()) + earned + 1;
             assert!(count <= most, "seed {}: {count} restarts where {most} may be", self.seed);
+        }
+    }
+
+    /// Nobody is ejected for a silence that was shorter than the time to live, or that we may only not have heard the end
+    /// of, or where nobody has ever beaten.
+    pub(super) fn check_beats(&mut self, effects: &[Effect]) {
+        let ejected = effects.iter().filter_map(|effect| match effect {
+            Effect::Record(Transition { kind: TransitionKind::Ejected, replica, reason, .. }) => {
+                matches!(reason, Reason::NoBeat { .. }).then_some(*replica)
+            }
+            Effect::Record(_)
+            | Effect::StartAttempt { .. }
+            | Effect::SetGate { .. }
+            | Effect::RecordIntent { .. }
+            | Effect::Restart { .. }
+            | Effect::RecordFleet(_)
+            | Effect::Published { .. }
+            | Effect::Took { .. } => None,
+        });
+        for replica in ejected {
+            let (pod, seed) = (self.pod(replica).unwrap(), self.seed);
+            // One that was missing before is ejected when nothing holds it any more, whatever was not heard since.
+            let before = self.deaf.start.since(pod.silent_since);
+            let silence = before.max(self.now.since(pod.silent_since.max(self.deaf.end)));
+            assert!(self.beaten, "seed {seed}: {pod:?} ejected for its silence where nobody beats");
+            assert!(silence >= HEARTBEAT.time_to_live, "seed {seed}: {pod:?} ejected after {silence} of silence");
+            self.has_missed = true;
         }
     }
 

@@ -18,6 +18,7 @@ const THRESHOLDS: u64 = 4;
 
 const FLOOR: FloorSettings =
     FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
+const HEARTBEAT: Heartbeat = Heartbeat { time_to_live: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
 const BUDGET: BudgetSettings = BudgetSettings { restarts: NonZeroU32::new(3).unwrap(), per: Span::from_secs(60) };
 const BREAKER: BreakerSettings = BreakerSettings {
@@ -29,7 +30,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up, mut held) = (0, 0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held, mut missed) = (0, 0, 0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -39,10 +40,12 @@ fn no_order_of_events_breaks_an_invariant() {
         trials += world.trials;
         given_up += u32::from(world.has_given_up);
         held += u32::from(world.has_held);
+        missed += u32::from(world.has_missed);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
     assert!(held > 5, "only {held} worlds in which the floor held somebody");
+    assert!(missed > 5, "only {missed} worlds in which somebody was ejected for its silence");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
@@ -76,6 +79,10 @@ struct World {
     /// When the restart budget is whole again, as the status has it.
     whole_at: Option<Time>,
     passed: PerRule<bool>,
+    /// Somebody has beaten under the heartbeat rule.
+    beaten: bool,
+    /// What was sent from then until then may not have arrived, or not at this engine.
+    deaf: std::ops::Range<Time>,
     acknowledged: BTreeSet<ReplicaKey>,
     restarts: u64,
     /// When the restarts were carried out of a policy that has had a budget from its first.
@@ -84,6 +91,7 @@ struct World {
     trials: u64,
     has_given_up: bool,
     has_held: bool,
+    has_missed: bool,
     trace: Vec<String>,
 }
 
@@ -98,6 +106,12 @@ struct Pod {
     gate: GateSeen,
     started: Option<Incarnation>,
     healthy: bool,
+    /// It says that it is there.
+    beats: bool,
+    /// Since when its container says nothing of that kind.
+    silent_since: Time,
+    /// That container was silent for a time to live, or has said that it goes.
+    was_silent: bool,
     /// The rules that this very container has failed.
     failed: PerRule<bool>,
     /// It was let into the pool after startup.
@@ -127,12 +141,15 @@ impl World {
             status: BTreeMap::new(),
             whole_at: None,
             passed: PerRule::default(),
+            beaten: false,
+            deaf: Time::ZERO..Time::ZERO,
             acknowledged: BTreeSet::new(),
             restarts: 0,
             spent: Vec::new(),
             trials: 0,
             has_given_up: false,
             has_held: false,
+            has_missed: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -143,7 +160,7 @@ impl World {
     }
 
     fn step(&mut self) {
-        match self.below(40) {
+        match self.below(44) {
             0 => self.with_pod(|pod, _| pod.healthy = !pod.healthy),
             1 => self.with_pod(|pod, now| pod.run_again(now)),
             2 => self.with_pod(|pod, _| pod.state = ContainerState::Down),
@@ -151,11 +168,15 @@ impl World {
             4 => self.edit(),
             5 => self.succeed(),
             6 => self.pause_one(),
+            7 => self.with_pod(|pod, _| pod.beats = !pod.beats),
+            8 => self.deregister_one(),
+            9 => self.freeze(),
             _ => self.now = self.now + Span::from_millis(self.below(900)),
         }
         self.recreate();
         self.poll();
         self.answer_attempts();
+        self.beat();
         self.poll();
         self.check();
     }
@@ -165,6 +186,7 @@ impl World {
         self.engine.poll(self.now, &mut effects);
         self.decided_on = self.pods.clone();
         self.check_floor(&effects);
+        self.check_beats(&effects);
         for effect in effects {
             self.trace.push(format!("{:?} {effect:?}", self.now));
             self.carry_out(effect);
@@ -249,6 +271,39 @@ impl World {
         }
     }
 
+    /// Those who say that they are there do so, though not all of it arrives.
+    fn beat(&mut self) {
+        for pod in self.pods.values_mut() {
+            pod.was_silent |= self.now.since(pod.silent_since) >= HEARTBEAT.time_to_live;
+        }
+        for ordinal in self.pods.keys().copied().collect::<Vec<_>>() {
+            if self.below(3) == 0 {
+                continue;
+            }
+            let now = self.now;
+            let Some(pod) = self.pods.get_mut(&ordinal).filter(|pod| pod.beats && pod.runs()) else { continue };
+            pod.silent_since = now;
+            self.beaten |= self.spec.heartbeat.is_some();
+            self.engine.handle(now, Input::Beat { replica: pod.key });
+        }
+    }
+
+    fn deregister_one(&mut self) {
+        let ordinal = self.below(REPLICAS) as u32;
+        if let Some(pod) = self.pods.get_mut(&ordinal) {
+            (pod.beats, pod.was_silent) = (false, true);
+            self.engine.handle(self.now, Input::Deregistered { replica: pod.key });
+        }
+    }
+
+    /// The process stands still, and nothing of what is sent to it arrives.
+    fn freeze(&mut self) {
+        let from = self.now;
+        self.now = from + Span::from_secs(2 + self.below(20));
+        self.deaf = from..self.now;
+        self.engine.handle(self.now, Input::Deaf { until: self.now });
+    }
+
     /// The engine is killed; the next one knows what the API server holds.
     fn succeed(&mut self) {
         self.engine = Engine::new();
@@ -262,6 +317,10 @@ impl World {
         if let Some(whole_at) = self.whole_at {
             self.engine.handle(self.now, Input::BudgetRestored { policy: POLICY, whole_at });
         }
+        if self.beaten {
+            self.engine.handle(self.now, Input::BeatBefore { policy: POLICY });
+        }
+        self.deaf = Time::ZERO..self.now;
         for (seat, memory) in self.status.clone() {
             let present = |key: &ReplicaKey| self.pod(*key).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);
             let intent = memory.intent.map(|intent| Intent { replica: intent.replica.filter(present), ..intent });
@@ -282,7 +341,7 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(8) {
+        match self.below(9) {
             7 => self.spec.paused_until = Some(self.now + Span::from_millis(self.below(5_000))),
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
@@ -297,6 +356,10 @@ impl World {
                 self.spec.floor = (self.below(4) > 0).then_some(FloorSettings { when_below, ..FLOOR });
             }
             5 => {
+                self.spec.heartbeat = self.spec.heartbeat.is_none().then_some(HEARTBEAT);
+                self.beaten &= self.spec.heartbeat.is_some();
+            }
+            6 => {
                 let fast = Span::from_millis(50 + 100 * self.below(8));
                 for rule in [&mut self.spec.rules.liveness, &mut self.spec.rules.readiness].into_iter().flatten() {
                     rule.fast_period = rule.fast_period.is_none().then_some(fast);
@@ -357,6 +420,9 @@ impl World {
             gate: GateSeen::Unset,
             started: None,
             healthy: self.below(4) > 0,
+            beats: self.below(4) > 0,
+            silent_since: self.now,
+            was_silent: false,
             failed: PerRule::default(),
             admitted: false,
         };
@@ -397,6 +463,11 @@ impl Pod {
         self.incarnation.0 += 1;
         self.state = ContainerState::Running { since: now };
         (self.failed, self.admitted) = (PerRule::default(), false);
+        (self.silent_since, self.was_silent) = (now, false);
+    }
+
+    fn runs(&self) -> bool {
+        matches!(self.state, ContainerState::Running { .. })
     }
 
     fn seen(&self, remembered: Option<Remembered>) -> Input {
@@ -417,6 +488,7 @@ impl Pod {
             ready,
             gate: self.gate,
             targets: PerRule { startup: target, liveness: target, readiness: target },
+            heartbeat: target,
             spread: u64::from(self.ordinal),
             created: Time::ZERO,
         };

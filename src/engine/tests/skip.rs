@@ -83,6 +83,8 @@ struct World {
 enum Event {
     Nothing,
     Answer(u32, RuleKind, OutcomeClass),
+    Beat(u32),
+    Deregister(u32),
     Replace(u32),
     /// Until so many ticks from then.
     Pause(u32, u64),
@@ -113,6 +115,10 @@ impl World {
             Event::Nothing => {}
             Event::Answer(replica, rule, class) => {
                 self.bench.answers.insert((replica % self.replicas, *rule), *class);
+            }
+            Event::Beat(replica) => self.bench.tell(Input::Beat { replica: key(replica % self.replicas) }),
+            Event::Deregister(replica) => {
+                self.bench.tell(Input::Deregistered { replica: key(replica % self.replicas) });
             }
             Event::Replace(replica) => self.bench.replace_container(replica % self.replicas),
             Event::Pause(replica, ticks) => {
@@ -178,6 +184,8 @@ fn event() -> impl Strategy<Value = Event> {
     ];
     prop_oneof![
         6 => (0u32..4, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
+        2 => (0u32..4).prop_map(Event::Beat),
+        1 => (0u32..4).prop_map(Event::Deregister),
         1 => (0u32..4).prop_map(Event::Replace),
         1 => (0u32..4, 0u64..200).prop_map(|(replica, ticks)| Event::Pause(replica, ticks)),
         2 => spec().prop_map(|spec| Event::Edit(Box::new(spec))),
@@ -225,6 +233,8 @@ fn spec() -> impl Strategy<Value = Policy> {
         cooldown: TICK * cooldown,
     });
     let pool = (pool, prop::option::of(floor));
+    let heartbeat = (10u64..200).prop_map(|ticks| Heartbeat { time_to_live: TICK * ticks });
+    let heartbeat = prop::option::weighted(0.3, heartbeat);
     let shared = prop_oneof![Just(SharedFailure::Hold), Just(SharedFailure::Ignore)];
     let open_at = prop_oneof![(1u32..=100).prop_map(Amount::Percent), (2u32..4).prop_map(Amount::Count)];
     let breaker = (open_at, 2u32..4, 1u64..100, prop::option::of(1u64..100)).prop_map(
@@ -238,17 +248,20 @@ fn spec() -> impl Strategy<Value = Policy> {
     let fleet = (prop::option::weighted(0.7, breaker), shared)
         .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
     let paused = prop::option::weighted(0.1, (0u64..1_000).prop_map(|at| Time::ZERO + TICK * at));
-    (rules, phase, mode, paused, pool, restart, fleet).prop_map(
-        |((startup, liveness, readiness), phase, mode, paused_until, (pool, floor), restart, fleet)| Policy {
-            rules: PerRule { startup, liveness, readiness },
-            fleet,
-            phase,
-            mode,
-            paused_until,
-            pool,
-            floor,
-            restart,
-            ..policy()
+    (rules, heartbeat, phase, mode, paused, pool, restart, fleet).prop_map(
+        |((startup, liveness, readiness), heartbeat, phase, mode, paused_until, (pool, floor), restart, fleet)| {
+            Policy {
+                rules: PerRule { startup, liveness, readiness },
+                heartbeat,
+                fleet,
+                phase,
+                mode,
+                paused_until,
+                pool,
+                floor,
+                restart,
+                ..policy()
+            }
         },
     )
 }

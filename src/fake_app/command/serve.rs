@@ -5,7 +5,7 @@ use clap::Args;
 
 use super::script::{ScriptArgs, Stage};
 use super::{Failure, authority};
-use crate::fake_app::{Script, Surroundings, clock, serve};
+use crate::fake_app::{PodLease, Script, Surroundings, clock, serve};
 
 /// What a replica needs to know.
 #[derive(Debug, Args)]
@@ -21,6 +21,12 @@ pub struct ServeArgs {
     /// Where the registry is that the replica beats to [default: nowhere].
     #[arg(long, env = "FAKE_APP_REGISTRY", value_name = "HOST:PORT", value_parser = authority)]
     registry: Option<String>,
+    /// The name of the pod that the replica is in; it renews that pod's Lease [default: it renews none].
+    #[arg(long, env = "FAKE_APP_LEASE", value_name = "POD", requires = "lease_owner")]
+    lease: Option<String>,
+    /// The UID of that pod.
+    #[arg(long, env = "FAKE_APP_LEASE_OWNER", value_name = "UID", requires = "lease")]
+    lease_owner: Option<String>,
     /// The host's name, in a pod the pod's.
     #[arg(long, env = "HOSTNAME", hide = true)]
     host: Option<String>,
@@ -29,8 +35,12 @@ pub struct ServeArgs {
 impl ServeArgs {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let opened = clock::now();
-        let Self { script, replica, stores, registry, host } = self;
-        let around = Surroundings { host, stores, registry };
+        let Self { script, replica, stores, registry, lease, lease_owner, host } = self;
+        let lease = match lease.zip(lease_owner) {
+            Some((pod, uid)) => PodLease::new(pod, uid).await.map(Some).context("no way to the API server"),
+            None => Ok(None),
+        };
+        let around = Surroundings { host, stores, registry, lease: lease.map_err(Failure::Run)? };
         let number = replica.map_or_else(|| ordinal(around.host.as_deref()), Ok).map_err(Failure::Input)?;
         let part = |timing| Ok(Script::new(timing, number, opened)?);
         let play = async |part, Stage { listener, terminate }: Stage| {

@@ -3,6 +3,7 @@
 mod course;
 mod sight;
 
+use super::beats::{Beats, Heartbeat, Word};
 use super::network::Network;
 use super::observer::{Attempt, Member, Moment, Observer, Standing, Turn};
 use super::traffic::{Pool, RoundRobin};
@@ -37,6 +38,8 @@ pub(super) struct World<'a, O> {
     pace: Pace,
     engine: Engine,
     course: Course<'a>,
+    /// None if the policy hears none.
+    beats: Option<Beats>,
     processes: Vec<Process>,
     /// Who stands where, by the same numbers. What is true of them is read before anybody asks, in every turn in which
     /// it may have changed.
@@ -76,6 +79,7 @@ impl<'a, O: Observer> World<'a, O> {
             standing: if scenario.joins(replica).is_some() { Standing::Absent } else { Standing::In },
         });
         let process = |_| Process { opening: Opening::Warm, incarnation: Incarnation(1), is_awake: false };
+        let beats = policy.heartbeat.map(|_| Beats::new(scenario, Heartbeat::of(scenario)));
         let mut world = Self {
             scenario,
             policy,
@@ -84,6 +88,7 @@ impl<'a, O: Observer> World<'a, O> {
             pace,
             engine: Engine::with_room_for(scenario.replicas()),
             course: Course::new(scenario),
+            beats,
             processes: numbers.clone().map(process).collect(),
             members: members.collect(),
             stores: Stores::UP,
@@ -137,6 +142,7 @@ impl<'a, O: Observer> World<'a, O> {
             self.read(replica, now.time);
         }
         self.stores = self.scenario.stores(now.time);
+        self.hear_beats(now.time);
         let restarted = self.decide(now);
         if !restarted.is_empty() {
             let reborn = Moment { time: now.time + INSTANT, ..now };
@@ -148,11 +154,28 @@ impl<'a, O: Observer> World<'a, O> {
         }
     }
 
+    /// Lets the engine hear who says that it is there, or that it goes.
+    fn hear_beats(&mut self, now: Time) {
+        let Some(mut beats) = self.beats.take() else { return };
+        let mut words = Vec::new();
+        beats.hear(now, self.members.len(), |replica| self.members[replica].condition, |word| words.push(word));
+        for word in words {
+            let (replica, input) = match word {
+                Word::Beat(replica) => (replica, Input::Beat { replica: key(replica) }),
+                Word::Leave(replica) => (replica, Input::Deregistered { replica: key(replica) }),
+            };
+            self.tell(now, input);
+            self.wake(replica);
+        }
+        self.beats = Some(beats);
+    }
+
     /// Has the engine skip the attempts that change nothing; returns the number of the turn in which something happens
     /// next, be it past the end.
     fn skip(&mut self, now: Moment) -> u32 {
         let end = Time::ZERO + self.scenario.length();
         let end = self.scenario.next_change_of_stores(now.time).map_or(end, |stores| stores.min(end));
+        let end = self.beats.as_ref().and_then(|beats| beats.next(now.time)).map_or(end, |beat| beat.min(end));
         for replica in self.awake.drain(..) {
             self.processes[replica].is_awake = false;
             let until = self.course.quiet_until(replica, now.time, end);

@@ -18,6 +18,7 @@ impl<O: Observer> World<'_, O> {
         self.show_owner(Time::ZERO);
         self.tell(Time::ZERO, Input::PolicySet { policy: POLICY, spec });
         self.tell(Time::ZERO, Input::PassedBefore { policy: POLICY, rules: passed });
+        self.tell(Time::ZERO, Input::BeatBefore { policy: POLICY });
         for replica in 0..self.members.len() {
             if self.members[replica].standing != Standing::Absent {
                 self.show(Time::ZERO, replica, Some(Remembered { started: true }));
@@ -55,6 +56,7 @@ impl<O: Observer> World<'_, O> {
             ready: if is_in { Readiness::Ready } else { Readiness::NotReady },
             gate: if self.is_gated() { GateSeen::Set(gate) } else { GateSeen::Ungated },
             targets,
+            heartbeat: self.policy.heartbeat.map(|_| target),
             spread: u64::from(number),
             created: Time::ZERO,
         };
@@ -63,7 +65,7 @@ impl<O: Observer> World<'_, O> {
 
     /// Whether a rule says who is in the pool.
     pub(super) fn is_gated(&self) -> bool {
-        self.policy.rules.readiness.is_some()
+        self.policy.rules.readiness.is_some() || self.policy.heartbeat.is_some()
     }
 }
 

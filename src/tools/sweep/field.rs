@@ -2,7 +2,9 @@
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use crate::api::{BudgetSpec, Duration, FleetSpec, InvalidDuration, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec};
+use crate::api::{
+    BudgetSpec, Duration, FleetSpec, HeartbeatSpec, InvalidDuration, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec,
+};
 
 /// A field, where it stands in a spec.
 pub enum Field<'a> {
@@ -20,8 +22,9 @@ pub enum NoField {
     /// No policy has it, or it holds something else.
     #[error(
         "holds no number and no duration of a policy; those that do are {} of startup, liveness and readiness, {} of \
-         restart, {} of pool, and {} of fleet",
+         heartbeat, {} of restart, {} of pool, and {} of fleet",
         RULE.join(", "),
+        HEARTBEAT.join(", "),
         RESTART.join(", "),
         POOL.join(", "),
         FLEET.join(", ")
@@ -58,6 +61,9 @@ const RULE: [&str; 11] = [
     "grpc.port",
 ];
 
+/// What can be varied of heartbeats.
+const HEARTBEAT: [&str; 1] = ["timeToLive"];
+
 /// What can be varied of restarts.
 const RESTART: [&str; 10] = [
     "maxConcurrent",
@@ -86,6 +92,7 @@ impl<'a> Field<'a> {
             "startup" => &mut spec.startup,
             "liveness" => &mut spec.liveness,
             "readiness" => &mut spec.readiness,
+            "heartbeat" => return Self::of_heartbeat(spec.heartbeat.as_mut(), name),
             "restart" => return Self::of_restart(&mut spec.restart, name),
             "pool" => return Self::of_pool(&mut spec.pool, name),
             "fleet" => return Self::of_fleet(&mut spec.fleet, name),
@@ -116,6 +123,16 @@ impl<'a> Field<'a> {
             "grpc.port" => Self::NumberOrText(&mut rule.grpc.as_mut()?.port),
             _ => return None,
         })
+    }
+
+    fn of_heartbeat(heartbeat: Option<&'a mut HeartbeatSpec>, name: &str) -> Result<Self, NoField> {
+        match name {
+            "timeToLive" => {
+                let heartbeat = heartbeat.ok_or_else(|| NoField::Absent("heartbeat".to_owned()))?;
+                Ok(Self::Duration(&mut heartbeat.time_to_live))
+            }
+            _ => Err(NoField::Unknown),
+        }
     }
 
     fn of_restart(restart: &'a mut RestartSpec, name: &str) -> Result<Self, NoField> {
@@ -186,10 +203,12 @@ mod tests {
         collect(&schema.properties.unwrap()["spec"], "", &mut defined);
         let rules = ["startup", "liveness", "readiness"];
         let of_rules = rules.iter().flat_map(|rule| RULE.map(|name| format!("{rule}.{name}")));
+        let of_heartbeat = HEARTBEAT.map(|name| format!("heartbeat.{name}"));
         let of_restart = RESTART.map(|name| format!("restart.{name}"));
         let of_pool = POOL.map(|name| format!("pool.{name}"));
         let of_fleet = FLEET.map(|name| format!("fleet.{name}"));
-        let varied: BTreeSet<_> = of_rules.chain(of_restart).chain(of_pool).chain(of_fleet).collect();
+        let varied: BTreeSet<_> =
+            of_rules.chain(of_heartbeat).chain(of_restart).chain(of_pool).chain(of_fleet).collect();
         assert_eq!(defined, varied);
         for path in varied {
             let found = Field::of(&mut everything(), &path).map(|_| ());
@@ -230,6 +249,7 @@ mod tests {
         let spec = serde_json::json!({
             "selector": {"matchLabels": {"app": "a"}}, "startup": rule, "liveness": rule, "readiness": rule,
             "restart": {"budget": {"restarts": 1, "per": "1h"}},
+            "heartbeat": {"timeToLive": "3s"},
         });
         serde_json::from_value(spec).unwrap()
     }

@@ -25,6 +25,8 @@ pub struct Fleet {
     startup: u32,
     reopenings: Value,
     faults: Value,
+    /// How replicas beat, if they do.
+    registry: Value,
     workload: Value,
     pod: Value,
     container: Value,
@@ -69,6 +71,7 @@ impl Fleet {
             startup: 1,
             reopenings: json!([]),
             faults: json!([]),
+            registry: Value::Null,
             workload: json!({}),
             pod: json!({"readinessGates": [{"conditionType": GATE}]}),
             container: json!({}),
@@ -95,6 +98,15 @@ impl Fleet {
     pub fn workload(mut self, fields: Value) -> Self {
         extend(&mut self.workload, fields);
         self
+    }
+
+    /// Replicas that say every second by their Leases that they are there, under the account `fake`.
+    pub fn beating(mut self) -> Self {
+        self.registry = json!({"beat": 1, "timeToLive": 3});
+        extend(&mut self.pod, json!({"serviceAccountName": "fake", "automountServiceAccountToken": true}));
+        let field = |name, path| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
+        let env = [field("FAKE_APP_LEASE", "metadata.name"), field("FAKE_APP_LEASE_OWNER", "metadata.uid")];
+        self.container(json!({"env": env}))
     }
 
     /// Pods without the readiness gate.
@@ -173,14 +185,18 @@ impl Namespace {
 
 impl Fleet {
     fn script(&self) -> Value {
-        json!({
+        let mut script = json!({
             "turn": "1s",
             "turns": 3600,
             "requestsPerTurn": 1,
             "replicas": {"count": PARTS, "startup": self.startup},
             "reopenings": self.reopenings,
             "faults": self.faults,
-        })
+        });
+        if !self.registry.is_null() {
+            script["registry"] = self.registry.clone();
+        }
+        script
     }
 
     fn spec(&self, start: Timestamp) -> Value {
