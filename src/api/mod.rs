@@ -24,6 +24,7 @@ mod status;
 #[cfg(test)]
 pub mod test_support;
 mod verdict;
+mod would_have;
 pub mod yaml;
 
 pub use convert::{Ask, ParsedPolicy, SpecError};
@@ -46,3 +47,4 @@ pub use status::{
     IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName, RuleStatus, SeatStatus, TransitionStatus,
 };
 pub use verdict::{InvalidVerdict, VerdictAnnotation};
+pub use would_have::{WouldHaveCounts, WouldHaveStatus};

@@ -5,7 +5,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::SeatName;
+use super::{SeatName, WouldHaveStatus};
 use crate::engine::RuleKind;
 
 /// What is believed of the policy and its replicas.
@@ -39,6 +39,10 @@ pub struct ProbePolicyStatus {
     /// The restarts that this policy ordered.
     #[serde(default)]
     pub restarts: RestartCounts,
+
+    /// What enforcing the spec would have done, while the policy observes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_have: Option<WouldHaveStatus>,
 
     /// What can be said of each rule as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

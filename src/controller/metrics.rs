@@ -71,6 +71,13 @@ struct ReplicaLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WouldHaveLabels {
+    namespace: String,
+    policy: String,
+    what: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WatchLabels {
     kind: &'static str,
 }
@@ -208,6 +215,15 @@ fn register_state(registry: &mut Registry, state: &State) {
         }
         registry.register(name, help, gauge);
     }
+
+    let would_have: Family<WouldHaveLabels, Counter> = Family::default();
+    for state in &state.policies {
+        for (what, count) in &state.would_have {
+            let PolicyLabels { namespace, policy } = policy_labels(state);
+            would_have.get_or_create(&WouldHaveLabels { namespace, policy, what }).inc_by(u64::from(*count));
+        }
+    }
+    registry.register("would_have", "What enforcing would have done, while the policy observes", would_have);
 
     let replicas: Family<ReplicaLabels, Gauge> = Family::default();
     for policy in &state.policies {

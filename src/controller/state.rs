@@ -9,7 +9,7 @@ use super::elect::Standing;
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, Engine, FloorReport, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time,
+    BreakerReport, Engine, FloorReport, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time, WouldHave,
 };
 use crate::runtime::timestamp;
 
@@ -76,6 +76,9 @@ pub struct PolicyState {
     pub generation: Option<i64>,
     /// How many replicas are how.
     pub counts: Counts,
+    /// What enforcing would have done since this process leads, while the policy observes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub would_have: BTreeMap<&'static str, u32>,
     /// The seats that remember anything.
     pub seats: Vec<SeatState>,
     /// The replicas.
@@ -191,6 +194,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         name: record.name.name.to_string(),
         generation: report.generation,
         counts,
+        would_have: report.would_have.iter().flat_map(WouldHave::counts).collect(),
         seats: report.seats.iter().map(|seat| seat_state(index, seat)).collect(),
         replicas: report.replica_reports.iter().filter_map(|replica| replica_view(index, replica)).collect(),
     }

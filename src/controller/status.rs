@@ -5,7 +5,8 @@ use k8s_openapi::jiff::Timestamp;
 
 use super::findings::findings;
 use crate::api::{
-    GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus, SeatStatus, TransitionStatus, conditions,
+    GATE, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleStatus, SeatStatus, TransitionStatus,
+    WouldHaveStatus, conditions,
 };
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind};
@@ -21,6 +22,8 @@ pub struct Before<'a> {
     pub status: &'a ProbePolicyStatus,
     /// The restarts counted before the engine began.
     pub restarts: RestartCounts,
+    /// What enforcing would have done before the engine began, if the policy was observed.
+    pub would_have: Option<&'a WouldHaveStatus>,
 }
 
 /// The status of a policy, whole. Equal to the status before exactly if nothing that it says has changed.
@@ -47,6 +50,7 @@ pub fn build(
             gave_up: report.gave_up,
             in_loop: report.in_loop,
         },
+        would_have: would_have(report, before, now),
         rules: rules(index, policy, report),
         seats,
         ungated: ungated(index, policy, report),
@@ -54,6 +58,16 @@ pub fn build(
         conditions: conditions(index, (policy, record), report, before.status, timestamp(now)),
         transitions,
     }
+}
+
+/// What is counted is counted for one generation.
+fn would_have(report: &PolicyReport, before: Before<'_>, now: Time) -> Option<WouldHaveStatus> {
+    let (counted, generation) = report.would_have.zip(report.generation)?;
+    let of_generation = |said: &&WouldHaveStatus| said.generation == generation;
+    let left = before.would_have.filter(of_generation).map(|left| left.counts).unwrap_or_default();
+    let said = before.status.would_have.as_ref().filter(of_generation);
+    let since = said.map_or_else(|| MicroTime(timestamp(now)), |said| said.since.clone());
+    Some(WouldHaveStatus { generation, since, counts: left.plus(counted) })
 }
 
 fn rules(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<RuleStatus> {

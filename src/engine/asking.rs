@@ -26,6 +26,7 @@ impl Replica {
         }
         (self.is_settled, self.reconciled_with) = (false, edition);
         let policy = fleet.and_then(|fleet| fleet.spec.as_deref());
+        self.foresee(policy);
         for kind in RuleKind::ALL {
             let rule = policy.and_then(|policy| policy.rule(kind));
             let (Some(spec), Some(rule), Some(container)) = (policy, rule, self.container(kind).copied()) else {

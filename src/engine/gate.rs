@@ -4,6 +4,7 @@ use super::fleet::{Fleet, Stand};
 use super::judge::Opinion;
 use super::record::Recorder;
 use super::replica::Replica;
+use super::stance::Stance;
 use super::{
     Effect, EffectResult, Gate, GateSeen, Incarnation, Lifecycle, Mode, Obstacle, Policy, PolicyKey, Pool, Readiness,
     Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict, WhenBelow,
@@ -17,12 +18,8 @@ const EFFECTIVE_WITHIN: Span = Span::from_secs(5);
 /// What is known of a replica's gate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GateKeeper {
-    /// What was decided for the present containers.
-    held: Option<(Gate, Reason)>,
-    /// How many failures in a row there were when last nobody was ejected for them, since they were shared.
-    spared: u32,
-    /// What was decided last, for whatever container.
-    last: Option<Gate>,
+    /// What was decided.
+    stance: Stance,
     /// What the API server holds, as far as we know.
     written: Option<Written>,
     /// What it should hold, if anything.
@@ -58,7 +55,7 @@ impl GateKeeper {
         let held = gate.filter(|_| remembered.is_some()).map(|gate| (gate, Reason::Remembered));
         let written =
             remembered.map(|(container, verdict)| Written { gate, started: verdict.started.then_some(container) });
-        Self { held, last: gate, written, ..Self::default() }
+        Self { stance: Stance::found(held, gate), written, ..Self::default() }
     }
 
     /// Takes what the API server shows; while a write is under way its answer will tell.
@@ -75,12 +72,17 @@ impl GateKeeper {
 
     /// The container is another one: nothing is decided for it yet.
     pub(super) fn forget(&mut self) {
-        self.held = None;
+        self.stance.forget();
     }
 
     /// Where the gate should stand, and why.
     pub(super) fn held(&self) -> Option<(Gate, Reason)> {
-        self.held
+        self.stance.held()
+    }
+
+    /// The same, with what came before.
+    pub(super) fn stance(&self) -> &Stance {
+        &self.stance
     }
 
     /// Closed at the API server for a while, and the pool has not followed.
@@ -90,22 +92,27 @@ impl GateKeeper {
         })
     }
 
-    /// What was decided is written or on its way, and depends on nobody else.
-    pub(super) fn is_settled(&self) -> bool {
-        let depends = matches!(self.held, Some((_, Reason::Held { .. } | Reason::BelowFloor { .. })));
+    /// What was decided is written or on its way.
+    fn is_settled(&self) -> bool {
         let overtaken = self.in_flight.is_some() && self.in_flight != self.wanted;
-        !overtaken && self.retry.is_none() && !depends
+        !overtaken && self.retry.is_none()
     }
 
     /// When the gate of a replica that no policy has selected since then is opened, if it is not open.
     pub(super) fn release(&self, unselected: Option<Time>) -> Option<Time> {
-        unselected.filter(|_| self.last != Some(Gate::Open)).map(|since| since + RELEASE_AFTER)
+        unselected.filter(|_| self.stance.last() != Some(Gate::Open)).map(|since| since + RELEASE_AFTER)
     }
 
     /// When the gate is to be written again.
     pub(super) fn retry(&self) -> Option<Time> {
         self.retry
     }
+}
+
+/// What was decided is written or on its way, and depends on nobody else.
+pub(super) fn is_settled(replica: &Replica) -> bool {
+    let depends = matches!(replica.decided().held(), Some((_, Reason::Held { .. } | Reason::BelowFloor { .. })));
+    !depends && replica.gate.is_settled()
 }
 
 /// Decides the gate of a replica, and writes what is not written yet.
@@ -162,17 +169,29 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
     };
     match spec.mode {
         Mode::Observe => Some((Gate::Open, Reason::Observing)),
-        Mode::Paused => (replica.gate.held.is_none() && replica.is_running()).then_some((Gate::Open, Reason::Paused)),
-        Mode::Enforce => Some(match spec.pool {
-            Pool::None => (Gate::Open, Reason::NoRule),
-            Pool::ReadinessGate => enforce(replica, policy, spec),
-        }),
+        Mode::Paused => (replica.gate.held().is_none() && replica.is_running()).then_some((Gate::Open, Reason::Paused)),
+        Mode::Enforce => Some(enforced(replica, policy, spec)),
     }
+}
+
+/// Where the gate of a replica stands under an enforced policy, or would under one that is observed.
+fn enforced(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
+    match spec.pool {
+        Pool::None => (Gate::Open, Reason::NoRule),
+        Pool::ReadinessGate => enforce(replica, policy, spec),
+    }
+}
+
+/// Where the gate of a replica would stand if its policy, which is observed, were enforced. `None` leaves it as it is.
+pub(super) fn foreseen(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<(Gate, Reason)> {
+    replica.foreseen.as_ref()?;
+    let is_left_alone = replica.seen.gate == GateSeen::Ungated || replica.seen.lifecycle == Lifecycle::Terminating;
+    (!is_left_alone).then(|| enforced(replica, policy, spec))
 }
 
 /// What a replica's own rules say of the pool; `None` if it has not started, does not run, or is being ended.
 pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<Stand> {
-    if spec.mode != Mode::Enforce || !replica.is_live() {
+    if spec.mode == Mode::Paused || !replica.is_live() {
         return None;
     }
     match own(replica, policy, spec) {
@@ -184,10 +203,10 @@ pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<
 /// What its own rules say, unless its neighbours matter.
 fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     let own = own(replica, policy, spec);
-    let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
+    let is_in = replica.decided().is_open();
     let held = |by| (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by });
     if let (Gate::Closed, Reason::Failed { streak, .. }) = own
-        && let Some(by) = policy.shared_failure().or(spared(&replica.gate, streak)).filter(|_| is_in)
+        && let Some(by) = policy.shared_failure().or(replica.decided().spared(streak)).filter(|_| is_in)
     {
         return held(by);
     }
@@ -202,24 +221,13 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     }
 }
 
-/// What spoke against an ejection still does until it is asked again: when a shared failure ends, not all are asked at
-/// the same instant.
-fn spared(gate: &GateKeeper, streak: u32) -> Option<Obstacle> {
-    match gate.held {
-        Some((Gate::Open, Reason::Held { by: by @ Obstacle::SharedFailure { .. }, .. })) if gate.spared == streak => {
-            Some(by)
-        }
-        Some(_) | None => None,
-    }
-}
-
 /// A rule that failed keeps it out, not that it is starting or down.
 fn is_failing(replica: &Replica, reason: Reason) -> bool {
     replica.is_started() && matches!(reason, Reason::Failed { .. } | Reason::Held { by: Obstacle::GaveUp { .. }, .. })
 }
 
 fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
-    let held = replica.gate.held.map(|(gate, _)| gate);
+    let held = replica.decided().held().map(|(gate, _)| gate);
     let never_passed = |rule| (Gate::Open, Reason::Held { rule, by: Obstacle::NeverPassed });
     if !replica.is_running() {
         return (Gate::Closed, Reason::NotRunning);
@@ -244,7 +252,7 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
             never_passed(RuleKind::Readiness)
         }
         Some(Opinion::Bad) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
-        None => replica.gate.held.unwrap_or((Gate::Closed, Reason::NotJudged)),
+        None => replica.decided().held().unwrap_or((Gate::Closed, Reason::NotJudged)),
     }
 }
 
@@ -257,27 +265,16 @@ fn hold(
     now: Time,
     recorder: &mut Recorder<'_>,
 ) {
+    let failures = replica.readiness_failures();
     let keeper = &mut replica.gate;
-    if let Reason::Held { by: Obstacle::SharedFailure { .. }, .. } = reason {
-        keeper.spared = replica.judges.readiness.as_ref().map_or(0, |judge| judge.fails);
-    }
-    // A streak that goes on is no news: the reason stays the one of the decision.
-    if keeper.held.is_none_or(|(held, why)| held != gate || why.name() != reason.name()) {
-        keeper.held = Some((gate, reason));
-    }
-    let known = keeper.last.replace(gate);
-    if known == Some(gate) {
-        return;
-    }
-    let kind = match gate {
-        Gate::Open => TransitionKind::Admitted,
-        Gate::Closed => TransitionKind::Ejected,
-    };
-    // A new replica that stays outside has not been ejected from anything.
-    keeper.flip = (known.is_some() || gate == Gate::Open).then(|| {
+    if keeper.stance.take(gate, reason, failures) {
+        let kind = match gate {
+            Gate::Open => TransitionKind::Admitted,
+            Gate::Closed => TransitionKind::Ejected,
+        };
         let transition = recorder.record(policy, replica.key, now, kind, reason);
-        Flip { transition, gate, published: None }
-    });
+        keeper.flip = Some(Flip { transition, gate, published: None });
+    }
 }
 
 /// Notes that the pool has followed a published flip.
@@ -300,7 +297,7 @@ fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mu
         return;
     }
     let verdict @ Verdict { started, .. } = replica.verdict(policy.and_then(|policy| policy.spec.as_deref()));
-    let (gate, reason) = match (replica.seen.gate, replica.gate.held) {
+    let (gate, reason) = match (replica.seen.gate, replica.gate.held()) {
         (GateSeen::Ungated, _) if started.is_some() => (None, Reason::NoRule),
         (GateSeen::Unset | GateSeen::Set(_), Some((gate, reason))) => (Some(gate), reason),
         (GateSeen::Ungated, _) | (GateSeen::Unset | GateSeen::Set(_), None) => return,

@@ -285,6 +285,11 @@ impl Judge {
         self.fails > 0
     }
 
+    /// The latest attempt that counted passed.
+    pub(super) fn passes(&self) -> bool {
+        self.passes > 0
+    }
+
     /// At least one attempt counted.
     pub(super) fn is_judged(&self) -> bool {
         self.last.is_some()

@@ -34,6 +34,7 @@ mod agenda;
 mod asking;
 mod effect;
 mod fleet;
+mod foreseen;
 mod gate;
 mod input;
 mod judge;
@@ -50,11 +51,13 @@ mod seat;
 #[cfg(test)]
 mod simulation;
 mod skip;
+mod stance;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]
 mod tests;
 mod time;
+mod would_have;
 
 use std::collections::BTreeMap;
 
@@ -81,6 +84,7 @@ pub use policy::{
 pub use reason::{Obstacle, Reason};
 pub use report::{BreakerReport, FloorReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
 pub use time::{Span, Time};
+pub use would_have::WouldHave;
 
 /// The decision engine.
 #[derive(Debug, Default)]
@@ -202,12 +206,13 @@ impl Engine {
         if !replica.is_settled {
             gate::step(replica, key, fleet.as_deref(), now, recorder);
             if let (Some(key), Some(fleet)) = (key, fleet) {
+                fleet.foresee_gate(key, replica, now, recorder);
                 let followed = fleet.follows(replica);
                 fleet.note(replica, now);
                 if followed || fleet.follows(replica) {
                     self.fleet_agenda.touch(key.0);
                 }
-                replica.is_settled = fleet.spec.is_some() && replica.gate.is_settled();
+                replica.is_settled = fleet.spec.is_some() && gate::is_settled(replica);
             }
         }
         replica.next_look()

@@ -2,10 +2,11 @@
 
 use super::agenda::{NEVER, Wake};
 use super::fleet::{Compared, Edition};
+use super::foreseen::Foreseen;
 use super::gate::GateKeeper;
 use super::judge::Judge;
 use super::{
-    Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass,
+    Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Observation, Obstacle, OutcomeClass,
     PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
 };
 
@@ -16,6 +17,8 @@ pub(super) struct Replica {
     pub(super) seen: Observation,
     pub(super) judges: PerRule<Option<Judge>>,
     pub(super) gate: GateKeeper,
+    /// What enforcing would have made of it; only while its policy observes.
+    pub(super) foreseen: Option<Box<Foreseen>>,
     /// The seat, where the owner gives none but the engine did.
     pub(super) assigned: Option<SeatKey>,
     /// What last stood in the way of a restart, so that it is told once.
@@ -53,6 +56,7 @@ impl Replica {
         let mut replica = Self {
             key,
             gate: GateKeeper::found(seen.gate, None),
+            foreseen: None,
             judges: PerRule::default(),
             assigned: None,
             obstacle: None,
@@ -92,6 +96,9 @@ impl Replica {
         if RuleKind::ALL.into_iter().any(replaced) {
             self.gate.forget();
             self.obstacle = None;
+            if let Some(foreseen) = &mut self.foreseen {
+                foreseen.forget();
+            }
         }
         if ran.is_some() && ran != self.ran { Change::Replaced } else { Change::Same }
     }
@@ -102,7 +109,7 @@ impl Replica {
             self.judges[kind].as_ref().zip(policy.rule(kind)).is_some_and(|(judge, rule)| judge.is_failing(rule))
         };
         let restarting = [RuleKind::Startup, RuleKind::Liveness];
-        if policy.mode != Mode::Enforce || !restarting.into_iter().any(fails) {
+        if !restarting.into_iter().any(fails) {
             return None;
         }
         let may_ask = self.may_ask(policy);

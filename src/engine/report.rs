@@ -5,7 +5,7 @@ use super::replica::Replica;
 use super::seat::Seat;
 use super::{
     Gate, GateSeen, Lifecycle, Obstacle, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind,
-    SeatKey, SeatMemory, TargetProblem, Time, Trial,
+    SeatKey, SeatMemory, TargetProblem, Time, Trial, WouldHave,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -44,6 +44,8 @@ pub struct PolicyReport {
     pub floor: FloorReport,
     /// Whether restarts wait because many replicas are suspect at once.
     pub breaker: BreakerReport,
+    /// What enforcing would have done; only while the policy observes.
+    pub would_have: Option<WouldHave>,
     /// By rule: what can be said of it as a whole.
     pub rules: PerRule<Option<RuleReport>>,
     /// Seats that remember anything, in key order.
@@ -166,6 +168,7 @@ pub(super) fn report<'a>(
         restarts: fleet.restarts.total,
         restarts_in_startup: fleet.restarts.in_startup,
         restarts_futile: fleet.restarts.futile,
+        would_have: fleet.foresight.as_ref().map(|foresight| foresight.would_have),
         floor: match fleet.below_floor() {
             Some((_, Obstacle::Floor { ready, floor })) => FloorReport::Below { ready, floor },
             Some(_) | None => FloorReport::Above,

@@ -1,7 +1,7 @@
 //! What came of a run.
 
 use super::Traffic;
-use crate::engine::PerRule;
+use crate::engine::{PerRule, WouldHave};
 use crate::scenario::{Condition, TrueState};
 
 /// What came of a run.
@@ -25,6 +25,8 @@ pub struct Run {
     pub out_of_pool: u64,
     /// Healthy replicas after each turn's decisions, in the pool or not, summed over the turns.
     pub serving: u64,
+    /// What enforcing would have done, if the policy was observed.
+    pub would_have: Option<WouldHave>,
 }
 
 /// A restart that the engine ordered.

@@ -13,6 +13,7 @@ mod edits;
 mod efficacy;
 mod floor;
 mod gates;
+mod observe;
 mod rechecks;
 mod restarts;
 mod seats;

@@ -8,13 +8,13 @@ use super::observer::{Attempt, Member, Moment, Observer, Standing, Turn};
 use super::traffic::{Pool, RoundRobin};
 use super::{Ejection, Restart, Run};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Outcome, OutcomeClass, PerRule, Policy,
+    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Mode, Outcome, OutcomeClass, PerRule, Policy,
     RuleKind, Span, Time,
 };
 use crate::scenario::{Condition, Endpoint, Opening, PerKind, Rotation, Scenario, Stores, TrueState};
 
 use course::Course;
-use sight::key;
+use sight::{POLICY, key};
 
 /// What lies between a turn's decisions and the first moment of a container that they restarted.
 const INSTANT: Span = Span::from_nanos(1);
@@ -113,6 +113,10 @@ impl<'a, O: Observer> World<'a, O> {
         }
         let is_stuck = |member: &&Member| member.condition.is(TrueState::Stuck);
         self.run.undetected += self.members.iter().filter(is_stuck).count() as u64;
+        if self.policy.mode == Mode::Observe {
+            let end = Time::ZERO + self.scenario.length();
+            self.run.would_have = self.engine.report(POLICY, end).and_then(|report| report.would_have);
+        }
         self.run
     }
 

@@ -7,7 +7,8 @@ use crate::engine::{
     Place, PolicyKey, Readiness, Remembered, ReplicaKey, Slot, Target, Time,
 };
 
-const POLICY: PolicyKey = PolicyKey(0);
+/// The key of the policy.
+pub(super) const POLICY: PolicyKey = PolicyKey(0);
 const OWNER: OwnerKey = OwnerKey(0);
 
 impl<O: Observer> World<'_, O> {

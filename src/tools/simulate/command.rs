@@ -10,7 +10,7 @@ use super::trace::{Trace, TraceForm};
 use crate::api::yaml::{self, YamlError};
 use crate::api::{ParsedPolicy, policy_from_str};
 use crate::engine::{Mode, Phase, Time};
-use crate::model::{self, Observer};
+use crate::model::{self, Observer, Run};
 use crate::report::{Delivery, NotDelivered, Output, Recording, ignore_closed_pipe};
 use crate::scenario::Scenario;
 use crate::tools::input::Input;
@@ -101,7 +101,7 @@ impl Candidate {
 
     fn run(self, scenario: &Scenario) -> Result<Row, ToolError> {
         let run = model::run(scenario, &self.policy)?;
-        Ok(Row { policy: self.file, outcome: Outcome::from(&run) })
+        Ok(self.row(&run))
     }
 
     /// Runs it and keeps what happened.
@@ -120,15 +120,18 @@ impl Candidate {
     fn watch(self, scenario: &Scenario, observer: &mut impl Observer) -> Result<Recorded, ToolError> {
         let mut watchers = (Recording::of(scenario), observer);
         let run = model::observe(scenario, &self.policy, &mut watchers)?;
-        Ok(Recorded { row: Row { policy: self.file, outcome: Outcome::from(&run) }, recording: watchers.0 })
+        Ok(Recorded { row: self.row(&run), recording: watchers.0 })
     }
 
-    /// What people may not expect of a policy that is not enforced: a line, if any.
+    fn row(self, run: &Run) -> Row {
+        Row { policy: self.file, outcome: Outcome::from(run), would_have: run.would_have }
+    }
+
+    /// What people may not expect of a policy that asks nobody: a line, if any. Of one that observes, its row tells.
     fn remark(&self) -> String {
         let file = &self.file;
         match self.policy.policy.mode {
-            Mode::Enforce => String::new(),
-            Mode::Observe => format!("{file} only observes: it restarts nobody and ejects nobody.\n"),
+            Mode::Enforce | Mode::Observe => String::new(),
             Mode::Paused => format!("{file} is paused: it asks nobody.\n"),
         }
     }

@@ -2,9 +2,10 @@
 
 use std::iter;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::parting::Parting;
+use crate::engine::WouldHave;
 use crate::report::{Picture, Recording, Report, Table};
 use crate::tools::outcome::{Columns, Outcome, OutcomeDifference};
 
@@ -19,6 +20,9 @@ pub struct Row {
     /// What came of it.
     #[serde(flatten)]
     pub outcome: Outcome,
+    /// What enforcing it would have done, if it was observed.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_name")]
+    pub would_have: Option<WouldHave>,
 }
 
 /// A policy, what came of it, and what happened.
@@ -33,7 +37,8 @@ pub struct Recorded {
 /// One policy.
 pub fn single(row: &Row, columns: Columns) -> Result<Report, serde_json::Error> {
     let report = Report::new(Table::new(header(columns), [row.cells(columns)]), &[row])?;
-    Ok(report.with_csv(Table::new(header(Columns::All), [row.cells(Columns::All)])))
+    let csv = Table::new(header(Columns::All), [row.cells(Columns::All)]);
+    Ok(report.with_csv(csv).with_preamble(row.remark()))
 }
 
 /// One policy, and a picture of what happened.
@@ -45,7 +50,7 @@ pub fn pictured(recorded: Recorded, columns: Columns) -> Result<Report, serde_js
 pub fn comparison(first: Recorded, second: Recorded, columns: Columns) -> Result<Report, serde_json::Error> {
     let parting = Parting::of(&first.recording, &second.recording);
     let (left, right) = (&first.row, &second.row);
-    let preamble = in_words(parting.as_ref(), &left.policy, &right.policy);
+    let preamble = in_words(parting.as_ref(), &left.policy, &right.policy) + &left.remark() + &right.remark();
     let difference = right.outcome.minus(&left.outcome);
     let table = |columns| {
         let last = iter::once("difference".to_owned()).chain(difference.cells(columns)).collect();
@@ -64,6 +69,14 @@ struct Comparison<'a> {
 }
 
 impl Row {
+    /// What people may not expect of a policy that is observed, and what it would have done: two lines, if it is.
+    fn remark(&self) -> String {
+        let Self { policy, would_have: Some(would_have), .. } = self else { return String::new() };
+        format!(
+            "{policy} only observes: it restarts nobody and ejects nobody.\nEnforced, it would have {would_have}.\n"
+        )
+    }
+
     fn cells(&self, columns: Columns) -> Vec<String> {
         iter::once(self.policy.clone()).chain(self.outcome.cells(columns)).collect()
     }
@@ -73,6 +86,10 @@ impl Recorded {
     fn picture(self) -> Picture {
         Picture::Run { name: self.row.policy, recording: self.recording }
     }
+}
+
+fn by_name<S: Serializer>(would_have: &Option<WouldHave>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(would_have.iter().flat_map(WouldHave::counts))
 }
 
 fn header(columns: Columns) -> impl Iterator<Item = &'static str> {
