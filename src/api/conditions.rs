@@ -11,7 +11,7 @@ pub const CONFLICTED: &str = "Conflicted";
 pub const UNGATED: &str = "Ungated";
 /// True while a rule has never been passed by anybody.
 pub const NEVER_PASSED: &str = "NeverPassed";
-/// True while a timeout is longer than its period: the period stretches.
+/// True while periods stretch: a timeout is longer than its period, or there would be too many attempts.
 pub const PERIOD_STRETCHED: &str = "PeriodStretched";
 /// True while attempts fail by our own fault.
 pub const PROBER_ERRORS: &str = "ProberErrors";

@@ -43,8 +43,8 @@ pub struct ProbePolicySpec {
     pub selector: Selector,
 
     /// Whether decisions are carried out. Observe: attempts are made and judged, nothing is restarted, gates are open, and
-    /// the status says what enforcing would have done. Enforce: restarts and gates follow the rules. Paused: no attempts; new pods are let in, known ones keep their
-    /// gate. Default Observe.
+    /// the status says what enforcing would have done. Enforce: restarts and gates follow the rules. Paused: no attempts;
+    /// new pods are let in, known ones keep their gate. Default Observe.
     #[serde(default)]
     pub mode: ModeSpec,
 

@@ -23,7 +23,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         conflicted(index, policy),
         ungated(report),
         never_passed(report),
-        period_stretched(in_force),
+        period_stretched(in_force, report),
         prober_errors(report),
         ejection_not_effective(report),
         restart_held(index, report),
@@ -107,25 +107,27 @@ fn never_passed(report: &PolicyReport) -> Claim {
     Claim::holds(NEVER_PASSED, "NoPassYet", message)
 }
 
-fn period_stretched(in_force: Option<&ParsedPolicy>) -> Claim {
+/// By its own timeout, or by the ceiling on all attempts.
+fn period_stretched(in_force: Option<&ParsedPolicy>, report: &PolicyReport) -> Claim {
     let rules = in_force
         .into_iter()
         .flat_map(|spec| RuleKind::ALL.into_iter().filter_map(|kind| spec.policy.rule(kind).map(|rule| (kind, rule))));
-    let stretched: Vec<_> = rules
-        .filter(|(_, rule)| rule.timeout > rule.period)
-        .map(|(kind, rule)| {
-            let detected = rule.timeout * (u64::from(rule.failure_threshold.get()) + 1);
-            format!(
-                "the {kind} rule's timeout ({}) is longer than its period ({}), so a silent replica is asked every {} \
+    let by_timeouts = rules.filter(|(_, rule)| rule.timeout > rule.period).map(|(kind, rule)| {
+        let detected = rule.timeout * (u64::from(rule.failure_threshold.get()) + 1);
+        format!(
+            "the {kind} rule's timeout ({}) is longer than its period ({}), so a silent replica is asked every {} \
                  and detected within {detected}",
-                rule.timeout, rule.period, rule.timeout
-            )
-        })
-        .collect();
-    if stretched.is_empty() {
-        return Claim::fails(PERIOD_STRETCHED, "TimeoutsFit", "no timeout is longer than its period");
-    }
-    Claim::holds(PERIOD_STRETCHED, "TimeoutExceedsPeriod", stretched.join("; "))
+            rule.timeout, rule.period, rule.timeout
+        )
+    });
+    let by_ceiling = report.stretched.map(|stretched| stretched.to_string());
+    let stretched: Vec<_> = by_ceiling.into_iter().chain(by_timeouts).collect();
+    let reason = match (report.stretched, stretched.is_empty()) {
+        (Some(_), _) => "AttemptCeiling",
+        (None, false) => "TimeoutExceedsPeriod",
+        (None, true) => return Claim::fails(PERIOD_STRETCHED, "TimeoutsFit", "no timeout is longer than its period"),
+    };
+    Claim::holds(PERIOD_STRETCHED, reason, stretched.join("; "))
 }
 
 fn prober_errors(report: &PolicyReport) -> Claim {
@@ -259,7 +261,7 @@ mod tests {
     use super::*;
     use crate::cluster::{Change, WatchEvent};
     use crate::controller::fixtures::{self, POLICY};
-    use crate::engine::{Engine, OwnerKey, RuleReport, SeatKey, Slot, Time};
+    use crate::engine::{Engine, OwnerKey, RuleReport, SeatKey, Slot, Stretch, Stretched, Time};
 
     #[test]
     fn a_timeout_longer_than_its_period_states_the_real_detection_time() {
@@ -267,6 +269,17 @@ mod tests {
         let stretched = finding(&index, &PolicyReport::default(), PERIOD_STRETCHED);
         assert_eq!(stretched.holds, Holds::True);
         assert!(stretched.message.ends_with("a silent replica is asked every 15s and detected within 30s"));
+    }
+
+    #[test]
+    fn a_ceiling_on_attempts_says_by_how_much_it_stretches_every_period() {
+        let index = fixtures::index();
+        let stretched = Some(Stretched { ceiling: 10, wanted: 8, stretch: Stretch::NONE });
+        let stretched = finding(&index, &PolicyReport { stretched, ..PolicyReport::default() }, PERIOD_STRETCHED);
+        assert_eq!((stretched.holds, stretched.reason), (Holds::True, "AttemptCeiling"));
+        let told = "all rules of this controller would come to 8 attempts a second, and it may make 10, so every period is \
+                    1 times as long; ";
+        assert!(stretched.message.starts_with(told), "{}", stretched.message);
     }
 
     #[test]

@@ -83,6 +83,7 @@ struct WatchLabels {
 }
 
 type Seconds = Gauge<f64, AtomicU64>;
+type Factor = Gauge<f64, AtomicU64>;
 
 impl Metrics {
     /// Counters that all stand at zero.
@@ -195,6 +196,11 @@ fn register_state(registry: &mut Registry, state: &State) {
     let leader: Gauge = Gauge::default();
     leader.set(i64::from(state.leader));
     registry.register("leader", "Whether this process leads", leader);
+
+    let stretch = Factor::default();
+    stretch.set(state.period_stretch);
+    let help = "By how much every period is longer, so that there are not too many attempts a second";
+    registry.register("period_stretch", help, stretch);
 
     let listed: Family<WatchLabels, Gauge> = Family::default();
     let age: Family<WatchLabels, Seconds> = Family::default();

@@ -9,7 +9,8 @@ use super::elect::Standing;
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, Engine, FloorReport, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Time, WouldHave,
+    BreakerReport, Engine, FloorReport, Gate, PolicyReport, ReplicaReport, RuleKind, SeatReport, Stretch, Time,
+    WouldHave,
 };
 use crate::runtime::timestamp;
 
@@ -21,6 +22,8 @@ pub struct State {
     pub leader: bool,
     /// The election, as last seen.
     pub lease: LeaseState,
+    /// By how much the ceiling on attempts stretches every period: 1 if it does not.
+    pub period_stretch: f64,
     /// The watches.
     pub watches: Vec<WatchState>,
     /// When the engine wants to decide next if nothing happens before, and what for.
@@ -147,6 +150,7 @@ impl State {
     /// What is believed now. Without an engine nothing is believed of any policy.
     pub fn new(index: &Index, engine: Option<&Engine>, standing: Standing, now: Time) -> Self {
         let deadline = engine.and_then(Engine::next_deadline);
+        let stretched = engine.and_then(Engine::stretched);
         let policies = index.policies().filter_map(|(key, record)| {
             let report = engine?.report(key, now)?;
             Some(policy_state(index, record, &report))
@@ -154,6 +158,7 @@ impl State {
         Self {
             leader: engine.is_some(),
             lease: LeaseState { holder: standing.holder, until: standing.tenure.map(|tenure| timestamp(tenure.until)) },
+            period_stretch: stretched.map_or(Stretch::NONE, |stretched| stretched.stretch).factor(),
             watches: watches(index, now),
             next_deadline: deadline.map(deadline_state),
             policies: policies.collect(),

@@ -1,6 +1,7 @@
 //! What an input changes. Nothing is decided here; who is to be looked at is put on the agendas.
 
 use super::asking::Heard;
+use super::ceiling::Rate;
 use super::record::Recorder;
 use super::replica::{Change, Replica};
 use super::{
@@ -123,7 +124,10 @@ impl Engine {
 
     fn forget(&mut self, key: ReplicaKey) {
         let Some(slot) = self.replicas.get_mut(key.index as usize) else { return };
-        let Some(gone) = slot.take_if(|replica| replica.key == key) else { return };
+        let Some(mut gone) = slot.take_if(|replica| replica.key == key) else { return };
+        if let Some(ceiling) = &mut self.ceiling {
+            ceiling.count(&mut gone, Rate::default());
+        }
         if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) {
             fleet.leave(policy, &gone);
             fleet.count_desired(&self.owners);

@@ -32,6 +32,7 @@
 mod absorb;
 mod agenda;
 mod asking;
+mod ceiling;
 mod effect;
 mod fleet;
 mod foreseen;
@@ -60,13 +61,16 @@ mod time;
 mod would_have;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use agenda::Agenda;
+use ceiling::Ceiling;
 use fleet::{Fleets, Look};
 use rechecks::Rechecks;
 use record::Recorder;
 use replica::Replica;
 
+pub use ceiling::{Stretch, Stretched};
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
 pub use fleet::Trial;
 pub use input::{
@@ -100,6 +104,7 @@ pub struct Engine {
     /// Which fleets, by the number of their policy's key.
     fleet_agenda: Agenda,
     rechecks: Rechecks,
+    ceiling: Option<Ceiling>,
     next_transition: u64,
 }
 
@@ -117,6 +122,18 @@ impl Engine {
             replica_agenda: Agenda::with_room_for(replicas),
             ..Self::default()
         }
+    }
+
+    /// The same, with at most so many attempts a second on average. Rules that ask for more have their periods stretched.
+    #[must_use]
+    pub fn with_attempt_ceiling(self, per_second: NonZeroU32) -> Self {
+        let ceiling = Ceiling::new(per_second);
+        Self { rechecks: Rechecks::at_most(ceiling.rechecks()), ceiling: Some(ceiling), ..self }
+    }
+
+    /// The ceiling on attempts, while it stretches periods.
+    pub fn stretched(&self) -> Option<Stretched> {
+        self.ceiling.as_ref().and_then(Ceiling::stretched)
     }
 
     /// Records a fact that became known at `now`. Decides nothing.
@@ -164,7 +181,8 @@ impl Engine {
     pub fn report(&self, policy: PolicyKey, now: Time) -> Option<PolicyReport> {
         let fleet = self.fleets.get(policy)?;
         let members = fleet.members.iter().filter_map(|index| self.replicas.get(*index as usize)?.as_ref());
-        Some(report::report(policy, fleet, members, now))
+        let report = report::report(policy, fleet, members, now);
+        Some(PolicyReport { stretched: self.stretched(), ..report })
     }
 
     /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known; and then the
@@ -183,17 +201,29 @@ impl Engine {
                 self.fleet_agenda.set(key, wake);
                 from = key + 1;
             }
-            if !self.replica_agenda.is_touched() {
+            if !self.replica_agenda.is_touched() && !self.fit_ceiling() {
                 return;
             }
         }
+    }
+
+    /// Stretches periods by what the rules ask for now; says whether that is to be told to every replica.
+    fn fit_ceiling(&mut self) -> bool {
+        let changes = self.ceiling.as_mut().is_some_and(Ceiling::fit);
+        if changes {
+            for replica in self.replicas.iter().flatten() {
+                self.replica_agenda.touch(replica.key.index);
+            }
+        }
+        changes
     }
 
     fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
         let replica = self.replicas.get_mut(index as usize)?.as_mut()?;
         let key = replica.seen.policy;
         let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
-        replica.reconcile(fleet.as_deref(), now);
+        let stretch = self.ceiling.as_ref().map_or(Stretch::NONE, Ceiling::stretch);
+        replica.reconcile(fleet.as_deref(), stretch, now);
         if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
             && !replica.is_settled
             && fleet.compare(key, replica)
@@ -202,6 +232,10 @@ impl Engine {
         }
         if let (Some(key), Some(spec)) = (key, fleet.as_ref().and_then(|fleet| fleet.spec.as_ref())) {
             replica.ask(key, spec, &mut self.rechecks, now, recorder.effects());
+        }
+        if let Some(ceiling) = self.ceiling.as_mut().filter(|_| !replica.is_settled) {
+            let rate = replica.asks_at(fleet.as_ref().and_then(|fleet| fleet.spec.as_deref()));
+            ceiling.count(replica, rate);
         }
         if !replica.is_settled {
             gate::step(replica, key, fleet.as_deref(), now, recorder);

@@ -1,13 +1,14 @@
 //! One replica: what was seen of it, what its rules hold of it, and when they ask next.
 
 use super::agenda::{NEVER, Wake};
+use super::ceiling::Rate;
 use super::fleet::{Compared, Edition};
 use super::foreseen::Foreseen;
 use super::gate::GateKeeper;
 use super::judge::Judge;
 use super::{
     Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Observation, Obstacle, OutcomeClass,
-    PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
+    PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Stretch, Target, TargetProblem, Time, Verdict,
 };
 
 /// One replica.
@@ -29,8 +30,10 @@ pub(super) struct Replica {
     pub(super) compared: Compared,
     /// To look at it would do nothing but start attempts, until something happens to it.
     pub(super) is_settled: bool,
-    /// The policy's spec that the judges are in line with; `None` when something was seen since.
-    pub(super) reconciled_with: Option<Edition>,
+    /// How often its rules ask, as it is counted under the ceiling on attempts.
+    pub(super) rate: Rate,
+    /// The policy's spec and the stretch that the judges are in line with; `None` when something was seen since.
+    pub(super) reconciled_with: Option<(Edition, Stretch)>,
     /// The lead container that has finished starting.
     pub(super) started: Option<Incarnation>,
     /// When its startup rule passed, if we saw that.
@@ -63,6 +66,7 @@ impl Replica {
             unselected: seen.policy.is_none().then_some(now),
             compared: Compared::default(),
             is_settled: false,
+            rate: Rate::default(),
             reconciled_with: None,
             started: None,
             started_at: None,

@@ -5,7 +5,7 @@ use super::replica::Replica;
 use super::seat::Seat;
 use super::{
     Gate, GateSeen, Lifecycle, Obstacle, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind,
-    SeatKey, SeatMemory, TargetProblem, Time, Trial, WouldHave,
+    SeatKey, SeatMemory, Stretched, TargetProblem, Time, Trial, WouldHave,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -40,6 +40,8 @@ pub struct PolicyReport {
     pub in_loop: u32,
     /// Seats that are not restarted any more, since it has not helped.
     pub gave_up: u32,
+    /// The ceiling on the attempts of all policies, while it stretches their periods.
+    pub stretched: Option<Stretched>,
     /// Whether the pool is below its floor.
     pub floor: FloorReport,
     /// Whether restarts wait because many replicas are suspect at once.

@@ -5,6 +5,7 @@
 mod invariants;
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use super::test_support::{OWNER, POLICY, policy};
 use super::*;
@@ -18,6 +19,8 @@ const THRESHOLDS: u64 = 4;
 const FLOOR: FloorSettings =
     FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
+/// The rules ask for about as much.
+const CEILING: NonZeroU32 = NonZeroU32::new(14).unwrap();
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
     min_judged: 2,
@@ -27,7 +30,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up, mut held) = (0, 0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held, mut stretched) = (0, 0, 0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -37,10 +40,12 @@ fn no_order_of_events_breaks_an_invariant() {
         trials += world.trials;
         given_up += u32::from(world.has_given_up);
         held += u32::from(world.has_held);
+        stretched += u32::from(world.has_stretched);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
     assert!(held > 5, "only {held} worlds in which the floor held somebody");
+    assert!(stretched > 5, "only {stretched} worlds in which periods were stretched");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
@@ -78,6 +83,7 @@ struct World {
     trials: u64,
     has_given_up: bool,
     has_held: bool,
+    has_stretched: bool,
     trace: Vec<String>,
 }
 
@@ -123,6 +129,7 @@ impl World {
             trials: 0,
             has_given_up: false,
             has_held: false,
+            has_stretched: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -198,6 +205,7 @@ impl World {
             Effect::Restart { replica, incarnation, .. } => {
                 let seed = self.seed;
                 assert!(self.acknowledged.remove(&replica), "seed {seed}: a restart without its intent");
+                assert_eq!(self.spec.mode, Mode::Enforce, "seed {seed}: a restart while the policy observes");
                 self.check_breaker(replica);
                 self.check_efficacy(replica);
                 let result = self.fate();
@@ -239,6 +247,9 @@ impl World {
     /// The engine is killed; the next one knows what the API server holds.
     fn succeed(&mut self) {
         self.engine = Engine::new();
+        if self.seed.is_multiple_of(3) {
+            self.engine = std::mem::take(&mut self.engine).with_attempt_ceiling(CEILING);
+        }
         self.in_flight.clear();
         self.acknowledged.clear();
         let desired = REPLICAS as u32;

@@ -9,6 +9,7 @@ const OPEN: GateSeen = GateSeen::Set(Gate::Open);
 const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 
 mod breaker;
+mod ceiling;
 mod edits;
 mod efficacy;
 mod floor;

@@ -33,7 +33,7 @@ fn a_failure_counts_for_one_restart_however_long_it_lasts() {
     bench.pass(1);
     bench.answers.insert((0, RuleKind::Liveness), OutcomeClass::NoResponse);
     bench.pass(60);
-    assert_eq!(would_have_restarted(&bench, 0), [5, 2006]);
+    assert_eq!(would_have_restarted(&bench, 0), [6, 2007]);
     assert_eq!((would_have(&bench).restarted, bench.restarts(), bench.gate(0)), (2, vec![], OPEN));
 }
 
@@ -63,7 +63,7 @@ fn after_a_restart_that_is_not_carried_out_the_seat_waits_as_after_one_that_is()
     }
     bench.answers.insert((0, RuleKind::Liveness), OutcomeClass::NoResponse);
     bench.pass(30);
-    assert_eq!(would_have_restarted(&bench, 0), [5, 15]);
+    assert_eq!(would_have_restarted(&bench, 0), [6, 16]);
     assert_eq!(bench.report().seats, [], "no seat remembers what was not done");
 }
 
