@@ -15,6 +15,8 @@ pub const NEVER_PASSED: &str = "NeverPassed";
 pub const PERIOD_STRETCHED: &str = "PeriodStretched";
 /// True while attempts fail by our own fault.
 pub const PROBER_ERRORS: &str = "ProberErrors";
+/// True while gates are not written in time.
+pub const WRITES_LAG: &str = "WritesLag";
 /// True while a closed gate has not taken a pod out of the pool.
 pub const EJECTION_NOT_EFFECTIVE: &str = "EjectionNotEffective";
 /// True while something stands in the way of a restart that a rule wants.

@@ -94,6 +94,9 @@ struct ControllerArgs {
     /// How many attempts there may be a second; with more targets, periods are stretched [default: no limit]
     #[arg(long)]
     max_attempts_per_second: Option<NonZeroU32>,
+    /// How many gates may be written a second; ejections go first
+    #[arg(long, default_value = "500")]
+    max_writes_per_second: NonZeroU32,
     /// How to write the log
     #[arg(long, value_enum, default_value_t)]
     log: LogFormat,
@@ -149,6 +152,7 @@ fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
         listen: args.listen,
         max_attempts: args.max_attempts,
         max_attempts_per_second: args.max_attempts_per_second,
+        max_writes_per_second: args.max_writes_per_second,
     };
     Runtime::new()?.block_on(async {
         let stop = stop_on_signal()?;

@@ -2,7 +2,7 @@
 
 use crate::api::conditions::{
     ACCEPTED, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds, LOOPING,
-    NEVER_PASSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED,
+    NEVER_PASSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE, UNGATED, WRITES_LAG,
 };
 use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
@@ -25,6 +25,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         never_passed(report),
         period_stretched(in_force, report),
         prober_errors(report),
+        writes_lag(report),
         ejection_not_effective(report),
         restart_held(index, report),
         breaker_open(index, policy, report),
@@ -139,6 +140,18 @@ fn prober_errors(report: &PolicyReport) -> Claim {
         "attempts at {replicas} rules of replicas keep failing on the controller's side and count for nothing: see its log"
     );
     Claim::holds(PROBER_ERRORS, "AttemptsFailOnOurSide", message)
+}
+
+fn writes_lag(report: &PolicyReport) -> Claim {
+    if report.unwritten == 0 {
+        return Claim::fails(WRITES_LAG, "None", "every gate is written as it was decided");
+    }
+    let message = format!(
+        "{} gates are not written yet as they were decided, one of them for {}: ejections go first; is the API server \
+         slow, or --max-writes-per-second too low?",
+        report.unwritten, report.write_lag
+    );
+    Claim::holds(WRITES_LAG, "GatesNotWritten", message)
 }
 
 fn ejection_not_effective(report: &PolicyReport) -> Claim {
@@ -261,7 +274,7 @@ mod tests {
     use super::*;
     use crate::cluster::{Change, WatchEvent};
     use crate::controller::fixtures::{self, POLICY};
-    use crate::engine::{Engine, OwnerKey, RuleReport, SeatKey, Slot, Stretch, Stretched, Time};
+    use crate::engine::{Engine, OwnerKey, RuleReport, SeatKey, Slot, Span, Stretch, Stretched, Time};
 
     #[test]
     fn a_timeout_longer_than_its_period_states_the_real_detection_time() {
@@ -280,6 +293,15 @@ mod tests {
         let told = "all rules of this controller would come to 8 attempts a second, and it may make 10, so every period is \
                     1 times as long; ";
         assert!(stretched.message.starts_with(told), "{}", stretched.message);
+    }
+
+    #[test]
+    fn writes_that_lag_say_how_many_and_by_how_much() {
+        let report = PolicyReport { unwritten: 7, write_lag: Span::from_secs(12), ..PolicyReport::default() };
+        let lag = finding(&fixtures::index(), &report, WRITES_LAG);
+        assert_eq!(lag.holds, Holds::True);
+        let told = "7 gates are not written yet as they were decided, one of them for 12s: ejections go first;";
+        assert!(lag.message.starts_with(told), "{}", lag.message);
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub struct Tools {
     pub max_attempts: NonZeroU16,
     /// The most attempts a second, if there is a limit.
     pub max_attempts_per_second: Option<NonZeroU32>,
+    /// The most writes of gates a second.
+    pub max_writes_per_second: NonZeroU32,
     /// Where events go.
     pub recorder: Recorder,
     /// What is counted.
@@ -119,9 +121,10 @@ const ANNOUNCEMENTS: usize = 256;
 impl Leader {
     /// A leader with a fresh engine that is told everything the index knows.
     pub fn begin(permit: Permit, tools: Tools, index: &mut Index, now: Time) -> Self {
+        let engine = Engine::new().with_write_limit(tools.max_writes_per_second);
         let mut engine = match tools.max_attempts_per_second {
-            Some(limit) => Engine::new().with_attempt_ceiling(limit),
-            None => Engine::new(),
+            Some(limit) => engine.with_attempt_ceiling(limit),
+            None => engine,
         };
         for input in index.replay() {
             engine.handle(now, input);

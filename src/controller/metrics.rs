@@ -222,6 +222,12 @@ fn register_state(registry: &mut Registry, state: &State) {
         registry.register(name, help, gauge);
     }
 
+    let lag: Family<PolicyLabels, Seconds> = Family::default();
+    for policy in &state.policies {
+        lag.get_or_create(&policy_labels(policy)).set(policy.write_lag_seconds);
+    }
+    registry.register_with_unit("gate_write_lag", "For how long a gate has not been written", Unit::Seconds, lag);
+
     let would_have: Family<WouldHaveLabels, Counter> = Family::default();
     for state in &state.policies {
         for (what, count) in &state.would_have {
@@ -244,12 +250,13 @@ fn register_state(registry: &mut Registry, state: &State) {
 
 type Count = fn(&Counts) -> u32;
 
-const COUNTS: [(&str, &str, Count); 9] = [
+const COUNTS: [(&str, &str, Count); 10] = [
     ("replicas", "Live replicas that the policy keeps", |counts| counts.replicas),
     ("starting", "Replicas that have not finished starting", |counts| counts.starting),
     ("in_pool", "Replicas whose pod is Ready", |counts| counts.in_pool),
     ("suspect", "Replicas with a rule whose latest attempt failed", |counts| counts.suspect),
     ("failing", "Replicas with a rule at its threshold", |counts| counts.failing),
+    ("gates_unwritten", "Gates that have not been written for a second or more", |counts| counts.unwritten),
     ("loops", "Seats in a restart loop", |counts| counts.in_loop),
     ("gave_up", "Seats that are not restarted any more, since it has not helped", |counts| counts.gave_up),
     ("below_floor", "Whether fewer replicas are ready than the pool must have", |counts| u32::from(counts.below_floor)),

@@ -40,6 +40,8 @@ pub struct Settings {
     pub max_attempts: NonZeroU16,
     /// The most attempts a second, if there is a limit; with more targets, periods are stretched.
     pub max_attempts_per_second: Option<NonZeroU32>,
+    /// The most writes of gates a second.
+    pub max_writes_per_second: NonZeroU32,
 }
 
 /// Why a controller cannot run.
@@ -95,6 +97,7 @@ pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) 
         commands: Commands::new(clients.runner),
         max_attempts: settings.max_attempts,
         max_attempts_per_second: settings.max_attempts_per_second,
+        max_writes_per_second: settings.max_writes_per_second,
         recorder: Recorder::new(clients.actor, reporter),
         metrics,
     };

@@ -79,6 +79,8 @@ pub struct PolicyState {
     pub generation: Option<i64>,
     /// How many replicas are how.
     pub counts: Counts,
+    /// For how long at most a gate has stood otherwise than it should, if that is a second or more.
+    pub write_lag_seconds: f64,
     /// What enforcing would have done since this process leads, while the policy observes.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub would_have: BTreeMap<&'static str, u32>,
@@ -99,6 +101,7 @@ pub struct Counts {
     pub suspect: u32,
     pub failing: u32,
     pub ungated: u32,
+    pub unwritten: u32,
     pub restarts: u32,
     pub in_loop: u32,
     pub gave_up: u32,
@@ -188,6 +191,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         suspect: report.suspect,
         failing: report.failing,
         ungated: report.ungated,
+        unwritten: report.unwritten,
         restarts: report.restarts,
         in_loop: report.in_loop,
         gave_up: report.gave_up,
@@ -199,6 +203,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         name: record.name.name.to_string(),
         generation: report.generation,
         counts,
+        write_lag_seconds: report.write_lag.as_secs_f64(),
         would_have: report.would_have.iter().flat_map(WouldHave::counts).collect(),
         seats: report.seats.iter().map(|seat| seat_state(index, seat)).collect(),
         replicas: report.replica_reports.iter().filter_map(|replica| replica_view(index, replica)).collect(),

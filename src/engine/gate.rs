@@ -5,6 +5,7 @@ use super::judge::Opinion;
 use super::record::Recorder;
 use super::replica::Replica;
 use super::stance::Stance;
+use super::writes::{Turn, Urgency, Writes};
 use super::{
     Effect, EffectResult, Gate, GateSeen, Incarnation, Lifecycle, Mode, Obstacle, Policy, PolicyKey, Pool, Readiness,
     Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict, WhenBelow,
@@ -27,6 +28,10 @@ pub(super) struct GateKeeper {
     in_flight: Option<Written>,
     refusals: u32,
     retry: Option<Time>,
+    /// When it is its turn to be written, if it has to wait for others.
+    turn: Option<Turn>,
+    /// Since when it stands otherwise at the API server than it should.
+    unwritten: Option<Time>,
     flip: Option<Flip>,
 }
 
@@ -95,7 +100,7 @@ impl GateKeeper {
     /// What was decided is written or on its way.
     fn is_settled(&self) -> bool {
         let overtaken = self.in_flight.is_some() && self.in_flight != self.wanted;
-        !overtaken && self.retry.is_none()
+        !overtaken && self.retry.is_none() && self.turn.is_none()
     }
 
     /// When the gate of a replica that no policy has selected since then is opened, if it is not open.
@@ -103,9 +108,14 @@ impl GateKeeper {
         unselected.filter(|_| self.stance.last() != Some(Gate::Open)).map(|since| since + RELEASE_AFTER)
     }
 
-    /// When the gate is to be written again.
-    pub(super) fn retry(&self) -> Option<Time> {
-        self.retry
+    /// When the gate is to be written, or written again.
+    pub(super) fn next_write(&self) -> Option<Time> {
+        self.retry.or(self.turn.map(|turn| turn.at))
+    }
+
+    /// For how long it has stood otherwise at the API server than it should.
+    pub(super) fn lag(&self, now: Time) -> Span {
+        self.unwritten.map_or(Span::ZERO, |since| now.since(since))
     }
 }
 
@@ -120,6 +130,7 @@ pub(super) fn step(
     replica: &mut Replica,
     policy_key: Option<PolicyKey>,
     policy: Option<&Fleet>,
+    writes: Option<&mut Writes>,
     now: Time,
     recorder: &mut Recorder<'_>,
 ) {
@@ -127,7 +138,7 @@ pub(super) fn step(
         hold(replica, policy_key, gate, reason, now, recorder);
     }
     follow(&mut replica.gate, replica.seen.ready, now, recorder);
-    write(replica, policy, now, recorder);
+    write(replica, policy, writes, now, recorder);
 }
 
 /// Takes the answer to a gate write.
@@ -137,6 +148,7 @@ pub(super) fn wrote(replica: &mut Replica, result: EffectResult, now: Time, reco
     match result {
         EffectResult::Applied => {
             (gate.written, gate.refusals, gate.retry) = (Some(written), 0, None);
+            gate.unwritten.take_if(|_| gate.wanted == Some(written));
             if let Some(flip) = &mut gate.flip
                 && flip.published.is_none()
                 && written.gate == Some(flip.gate)
@@ -291,7 +303,13 @@ fn follow(gate: &mut GateKeeper, ready: Readiness, now: Time, recorder: &mut Rec
     }
 }
 
-fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mut Recorder<'_>) {
+fn write(
+    replica: &mut Replica,
+    policy: Option<&Fleet>,
+    writes: Option<&mut Writes>,
+    now: Time,
+    recorder: &mut Recorder<'_>,
+) {
     replica.gate.retry.take_if(|at| *at <= now);
     if replica.seen.lifecycle == Lifecycle::Terminating {
         return;
@@ -304,10 +322,20 @@ fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mu
     };
     let keeper = &mut replica.gate;
     keeper.wanted = Some(Written { gate, started });
-    let waits = keeper.in_flight.is_some() || keeper.retry.is_some();
     // A gate that was never written keeps the pod out all the same.
     let needless = replica.seen.gate == GateSeen::Unset && reason == Reason::NotRunning;
-    if waits || needless || keeper.written == keeper.wanted {
+    if needless || keeper.written == keeper.wanted {
+        (keeper.turn, keeper.unwritten) = (None, None);
+        return;
+    }
+    keeper.unwritten.get_or_insert(now);
+    if keeper.in_flight.is_some() || keeper.retry.is_some() {
+        return;
+    }
+    let ejects = gate == Some(Gate::Closed) && replica.seen.ready == Readiness::Ready;
+    let urgency = if ejects { Urgency::Ejection } else { Urgency::Other };
+    keeper.turn = writes.and_then(|writes| writes.take(urgency, keeper.turn, now).err());
+    if keeper.turn.is_some() {
         return;
     }
     keeper.in_flight = keeper.wanted;

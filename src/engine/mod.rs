@@ -59,6 +59,7 @@ mod test_support;
 mod tests;
 mod time;
 mod would_have;
+mod writes;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
@@ -69,6 +70,7 @@ use fleet::{Fleets, Look};
 use rechecks::Rechecks;
 use record::Recorder;
 use replica::Replica;
+use writes::Writes;
 
 pub use ceiling::{Stretch, Stretched};
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
@@ -105,6 +107,7 @@ pub struct Engine {
     fleet_agenda: Agenda,
     rechecks: Rechecks,
     ceiling: Option<Ceiling>,
+    writes: Option<Writes>,
     next_transition: u64,
 }
 
@@ -129,6 +132,12 @@ impl Engine {
     pub fn with_attempt_ceiling(self, per_second: NonZeroU32) -> Self {
         let ceiling = Ceiling::new(per_second);
         Self { rechecks: Rechecks::at_most(ceiling.rechecks()), ceiling: Some(ceiling), ..self }
+    }
+
+    /// The same, with at most so many writes of gates a second on average. Ejections go before all others.
+    #[must_use]
+    pub fn with_write_limit(self, per_second: NonZeroU32) -> Self {
+        Self { writes: Some(Writes::at_most(per_second)), ..self }
     }
 
     /// The ceiling on attempts, while it stretches periods.
@@ -238,7 +247,7 @@ impl Engine {
             ceiling.count(replica, rate);
         }
         if !replica.is_settled {
-            gate::step(replica, key, fleet.as_deref(), now, recorder);
+            gate::step(replica, key, fleet.as_deref(), self.writes.as_mut(), now, recorder);
             if let (Some(key), Some(fleet)) = (key, fleet) {
                 fleet.foresee_gate(key, replica, now, recorder);
                 let followed = fleet.follows(replica);

@@ -253,7 +253,7 @@ impl Replica {
         if self.seen.gate != GateSeen::Ungated {
             wake(self.gate.release(self.unselected), "gate without a policy");
         }
-        wake(self.gate.retry(), "gate to be written again");
+        wake(self.gate.next_write(), "gate to be written");
     }
 
     /// A startup rule that cannot be asked counts as absent.

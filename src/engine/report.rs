@@ -5,11 +5,13 @@ use super::replica::Replica;
 use super::seat::Seat;
 use super::{
     Gate, GateSeen, Lifecycle, Obstacle, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind,
-    SeatKey, SeatMemory, Stretched, TargetProblem, Time, Trial, WouldHave,
+    SeatKey, SeatMemory, Span, Stretched, TargetProblem, Time, Trial, WouldHave,
 };
 
 /// Our own errors in a row that are worth telling.
 const PERSISTENT: u32 = 3;
+/// A write that takes longer is worth telling.
+const LAGS: Span = Span::from_secs(1);
 
 /// What the engine holds of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,6 +32,10 @@ pub struct PolicyReport {
     pub ungated: u32,
     /// Of those, closed at the API server for 5 s while the pool still takes them for ready.
     pub ejection_not_effective: u32,
+    /// Of those, with a gate that has stood otherwise at the API server than it should for a second.
+    pub unwritten: u32,
+    /// For how long at most.
+    pub write_lag: Span,
     /// Restarts carried out by this engine.
     pub restarts: u32,
     /// Of those, of replicas that had not finished starting.
@@ -223,6 +229,11 @@ impl PolicyReport {
         self.replicas += 1;
         self.in_pool += u32::from(replica.seen.ready == Readiness::Ready);
         self.ejection_not_effective += u32::from(replica.gate.is_ejection_not_effective(now));
+        let lag = replica.gate.lag(now);
+        if lag >= LAGS {
+            self.unwritten += 1;
+            self.write_lag = self.write_lag.max(lag);
+        }
         match state {
             ReplicaState::Down | ReplicaState::Starting => self.starting += 1,
             ReplicaState::Suspect => self.suspect += 1,

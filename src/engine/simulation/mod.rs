@@ -20,6 +20,8 @@ const FLOOR: FloorSettings =
     FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
 /// The rules ask for about as much.
+/// Somebody has to wait now and then.
+const WRITES: NonZeroU32 = NonZeroU32::new(3).unwrap();
 const CEILING: NonZeroU32 = NonZeroU32::new(14).unwrap();
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
@@ -249,6 +251,9 @@ impl World {
         self.engine = Engine::new();
         if self.seed.is_multiple_of(3) {
             self.engine = std::mem::take(&mut self.engine).with_attempt_ceiling(CEILING);
+        }
+        if self.seed.is_multiple_of(2) {
+            self.engine = std::mem::take(&mut self.engine).with_write_limit(WRITES);
         }
         self.in_flight.clear();
         self.acknowledged.clear();

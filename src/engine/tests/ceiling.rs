@@ -54,16 +54,8 @@ fn run(engine: Engine, spec: &Policy, replicas: u32) -> (u64, Engine) {
     bench.set(spec.clone());
     bench.tell(Input::Synced);
     (0..replicas).for_each(|replica| bench.add(replica));
-    advance(&mut bench, WARM_UP);
+    bench.advance(WARM_UP);
     let before = bench.attempts;
-    advance(&mut bench, Span::from_secs(MEASURED));
+    bench.advance(Span::from_secs(MEASURED));
     (u64::from(bench.attempts - before), bench.engine)
-}
-
-fn advance(bench: &mut Bench, by: Span) {
-    let end = bench.now + by;
-    while bench.now < end {
-        bench.settle();
-        bench.now = bench.engine.next_deadline().map_or(end, |(at, _)| at.min(end));
-    }
 }

@@ -20,3 +20,4 @@ mod restarts;
 mod seats;
 mod skip;
 mod verdicts;
+mod writes;
