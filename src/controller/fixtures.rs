@@ -76,7 +76,7 @@ pub(super) fn engine_with_an_intent(index: &mut Index) -> (Engine, ReplicaKey, T
     panic!("the engine wants no restart");
 }
 
-/// An index that has seen the policy and the pod with a readiness gate, and an engine that has let the pod in, or would.
+/// An index that has seen the policy and the pod with a gate, and an engine that has let the pod in, or would.
 pub(super) fn engine_that_admits(policy: &str) -> (Index, Engine) {
     let mut index = Index::new(&Scope::Namespace("shop".to_owned()));
     let gated = pod_with(json!([{"conditionType": "probepolicy.dev/ready"}]));

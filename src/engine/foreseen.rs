@@ -56,7 +56,7 @@ impl Replica {
         self.judges.readiness.as_ref().map_or(0, |judge| judge.fails)
     }
 
-    /// The failure that would have been answered by a restart is over if no rule that restarts fails and one has passed.
+    /// A failure that a restart would have answered is over if no rule that restarts fails and one has passed.
     pub(super) fn note_recovery(&mut self) {
         let Some(foreseen) = self.foreseen.as_mut().filter(|foreseen| foreseen.is_restarted) else { return };
         let judges = [&self.judges.startup, &self.judges.liveness];

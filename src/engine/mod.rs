@@ -7,8 +7,9 @@
 //!
 //! From a fact to an effect: [`absorb`] notes what it changes, an [`agenda`] says who is to be looked at, [`asking`]
 //! starts attempts and judges a [`replica`] by their outcomes, [`gate`] admits and ejects, [`fleet`] restarts, over the
-//! [`seat`]s that outlive the replicas. Every reason is a [`Reason`], every sentence is its `Display`. A world in logical
-//! time that knows what attempts will come to can [`skip`](Engine::skip) those that change nothing.
+//! [`seat`]s that outlive the replicas. What a policy that observes would do is decided by the same code, on what is
+//! [`foreseen`] of a replica and of its fleet. Every reason is a [`Reason`], every sentence is its `Display`. A world in
+//! logical time that knows what attempts will come to can [`skip`](Engine::skip) those that change nothing.
 //!
 //! # Live edits
 //! A policy may change at any time. What happens, field by field, to what is under way:
@@ -127,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// The same, with at most so many attempts a second on average. Rules that ask for more have their periods stretched.
+    /// The same, with at most so many attempts a second on average. Periods that ask for more are stretched.
     #[must_use]
     pub fn with_attempt_ceiling(self, per_second: NonZeroU32) -> Self {
         let ceiling = Ceiling::new(per_second);

@@ -6,9 +6,9 @@ use super::Obstacle;
 
 /// What enforcing would have done, since the policy's present generation is observed.
 ///
-/// Every decision is taken as if it were enforced, on what is seen of replicas to which nothing was done. What would have
-/// come of a restart is not known, so a failure counts for one restart however long it lasts, and none counts as futile.
-/// A failure that was under way when the engine began counts for nothing: the engine before has counted it.
+/// Every decision is taken as if it were enforced, on what is seen of replicas to which nothing was done. What a restart
+/// would have come to is not known, so a failure counts for one however long it lasts, and none counts as futile. A
+/// failure that was under way when the engine began counts for nothing: the engine before has counted it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WouldHave {
     /// Restarts that would have been ordered.
@@ -82,8 +82,8 @@ impl fmt::Display for WouldHave {
         write!(
             f,
             "restarted {restarted} ({in_startup} of them starting), ejected {ejected} and admitted \
-             {admitted}, {in_shared_failure} of that in a shared failure; the breaker would have held {} restarts, the floor \
-             {} ejections, a shared failure {}",
+             {admitted}, {in_shared_failure} of that in a shared failure; the breaker would have held {} restarts, the \
+             floor {} ejections, a shared failure {}",
             self.held_by_breaker, self.held_by_floor, self.held_by_shared_failure
         )
     }

@@ -45,8 +45,8 @@ impl Writes {
         Self { interval, even: Time::ZERO, last_ejection: None, last_other: None }
     }
 
-    /// Lets a write through, or says when its turn is; `turn` is what was said to it before. Whoever comes now goes behind
-    /// those who are as urgent and wait.
+    /// Lets a write through, or says when its turn is; `turn` is what was said to it before. Whoever comes now goes
+    /// behind those who are as urgent and wait.
     pub(super) fn take(&mut self, urgency: Urgency, turn: Option<Turn>, now: Time) -> Result<(), Turn> {
         let turn = turn.filter(|turn| turn.urgency == urgency);
         if let Some(turn) = turn.filter(|turn| turn.at > now) {

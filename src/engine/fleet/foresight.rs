@@ -83,7 +83,7 @@ impl Fleet {
         }
     }
 
-    /// Notes a restart that is not carried out. It has its place among the others as if it were, until its failure is over.
+    /// Notes a restart that is not carried out. Until its failure is over it has its place among the others as if it were.
     pub(super) fn foresee_restart(
         &mut self,
         seat: SeatKey,
