@@ -42,7 +42,7 @@ fn periods_are_stretched_while_too_many_ask_and_no_longer() {
     bench.settle();
     let stretched = bench.engine.stretched().unwrap();
     assert_eq!((stretched.ceiling, stretched.wanted, stretched.stretch.factor()), (10, 20, 2.25));
-    (9..20).for_each(|replica| bench.tell(Input::ReplicaGone { replica: key(replica) }));
+    (8..20).for_each(|replica| bench.tell(Input::ReplicaGone { replica: key(replica) }));
     bench.settle();
     assert_eq!((bench.engine.stretched(), bench.report().stretched), (None, None));
 }

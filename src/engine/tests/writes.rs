@@ -52,7 +52,7 @@ fn an_ejection_goes_before_whatever_waits() {
     let waiting = bench.report().unwritten;
     bench.answers.insert((0, RuleKind::Readiness), OutcomeClass::NoResponse);
     bench.advance(Span::from_secs(2));
-    let ejected = writes(&bench).into_iter().find(|(_, replica, gate)| (*replica, *gate) == (0, Gate::Closed));
+    let ejected = writes(&bench).into_iter().rfind(|(_, replica, gate)| (*replica, *gate) == (0, Gate::Closed));
     assert_eq!((ejected.unwrap().0, waiting > 10), (Time::ZERO + Span::from_secs(12), true));
 }
 
