@@ -113,7 +113,7 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
     let budget =
         budget.prop_map(|budget| budget.map(|(restarts, per)| json!({"restarts": restarts, "per": format!("{per}s")})));
     let restart = (0u32..8_000, 1u32..4, 1u32..60, 21u32..90, 0u32..4, budget);
-    let modes = prop_oneof![8 => Just("Enforce"), 1 => Just("Observe"), 1 => Just("Paused")];
+    let modes = prop_oneof![8 => Just("Enforce"), 3 => Just("Observe"), 1 => Just("Paused")];
     let shared = prop::sample::select(vec!["Hold", "Ignore"]);
     let open_at = prop::sample::select(vec![json!("Never"), json!("25%"), json!("50%"), json!("100%"), json!(2)]);
     let breaker = (open_at, 2u32..5, 1u32..20, 0u32..20).prop_map(|(open_at, judged, cooldown, trial)| {

@@ -94,6 +94,9 @@ fn a_policy_that_only_observes_says_so() {
     let policy = edited("observes", POLICY, "mode: Enforce", "mode: Observe");
     let printed = stdout(&["simulate", policy.to_str().unwrap(), SCENARIO]);
     assert!(printed.contains("only observes: it restarts nobody and ejects nobody.\n"), "{printed}");
+    let told =
+        "Enforced, it would have restarted 2 (0 of them starting), ejected 12 and admitted 12, 0 of that in a shared";
+    assert!(printed.contains(told), "{printed}");
 }
 
 /// The published sweep, with the startup rule, swept by the tool.

@@ -36,6 +36,7 @@ pub fn engine(policy: Policy, replicas: u32, now: Time) -> Engine {
             ready: Readiness::Ready,
             gate: GateSeen::Set(Gate::Open),
             targets,
+            heartbeat: None,
             spread: u64::from(index),
             created: now - RUNNING,
         };

@@ -13,10 +13,12 @@ pub const UNGATED: &str = "Ungated";
 pub const NEVER_PASSED: &str = "NeverPassed";
 /// True while two beats of a replica do not fit into the time to live.
 pub const BEATS_TOO_RARE: &str = "BeatsTooRare";
-/// True while a timeout is longer than its period: the period stretches.
+/// True while periods stretch: a timeout is longer than its period, or there would be too many attempts.
 pub const PERIOD_STRETCHED: &str = "PeriodStretched";
 /// True while attempts fail by our own fault.
 pub const PROBER_ERRORS: &str = "ProberErrors";
+/// True while gates are not written in time.
+pub const WRITES_LAG: &str = "WritesLag";
 /// True while a closed gate has not taken a pod out of the pool.
 pub const EJECTION_NOT_EFFECTIVE: &str = "EjectionNotEffective";
 /// True while something stands in the way of a restart that a rule wants.

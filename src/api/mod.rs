@@ -25,6 +25,7 @@ mod status;
 #[cfg(test)]
 pub mod test_support;
 mod verdict;
+mod would_have;
 pub mod yaml;
 
 pub use convert::{Ask, ParsedPolicy, SpecError};
@@ -49,3 +50,4 @@ pub use status::{
     RuleStatus, SeatStatus, StartupBucket, StartupStatus, TransitionStatus,
 };
 pub use verdict::{InvalidVerdict, VerdictAnnotation};
+pub use would_have::{WouldHaveCounts, WouldHaveStatus};

@@ -44,9 +44,9 @@ pub struct ProbePolicySpec {
     /// several policies select a pod, the oldest keeps it.
     pub selector: Selector,
 
-    /// Whether decisions are carried out. Observe: attempts are made and judged, nothing is restarted, gates are open.
-    /// Enforce: restarts and gates follow the rules. Paused: no attempts; new pods are let in, known ones keep their
-    /// gate. Default Observe.
+    /// Whether decisions are carried out. Observe: attempts are made and judged, nothing is restarted, gates are open, and
+    /// the status says what enforcing would have done. Enforce: restarts and gates follow the rules. Paused: no attempts;
+    /// new pods are let in, known ones keep their gate. Default Observe.
     #[serde(default)]
     pub mode: ModeSpec,
 

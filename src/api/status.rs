@@ -5,7 +5,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Duration, SeatName};
+use super::{Duration, SeatName, WouldHaveStatus};
 use crate::engine::{RuleKind, StartupTimes};
 
 /// What is believed of the policy and its replicas.
@@ -60,6 +60,9 @@ pub struct ProbePolicyStatus {
     /// What is left of the restart budget; absent if the policy has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restart_budget: Option<BudgetStatus>,
+    /// What enforcing the spec would have done, while the policy observes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_have: Option<WouldHaveStatus>,
 
     /// What can be said of each rule as a whole.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

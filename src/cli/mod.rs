@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::net::SocketAddr;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -91,6 +91,12 @@ struct ControllerArgs {
     /// How many attempts may be in flight at once
     #[arg(long, default_value = "512")]
     max_attempts: NonZeroU16,
+    /// How many attempts there may be a second; with more targets, periods are stretched [default: no limit]
+    #[arg(long)]
+    max_attempts_per_second: Option<NonZeroU32>,
+    /// How many gates may be written a second; ejections go first
+    #[arg(long, default_value = "500")]
+    max_writes_per_second: NonZeroU32,
     /// How to write the log
     #[arg(long, value_enum, default_value_t)]
     log: LogFormat,
@@ -145,6 +151,8 @@ fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
         name: args.name,
         listen: args.listen,
         max_attempts: args.max_attempts,
+        max_attempts_per_second: args.max_attempts_per_second,
+        max_writes_per_second: args.max_writes_per_second,
     };
     Runtime::new()?.block_on(async {
         let stop = stop_on_signal()?;

@@ -112,7 +112,13 @@ impl Bucket {
 
 fn is_about_restarts(kind: TransitionKind) -> bool {
     match kind {
-        TransitionKind::Started | TransitionKind::Admitted | TransitionKind::Ejected => false,
+        TransitionKind::Started
+        | TransitionKind::Admitted
+        | TransitionKind::Ejected
+        | TransitionKind::WouldHaveRestarted
+        | TransitionKind::WouldHaveEjected
+        | TransitionKind::WouldHaveAdmitted
+        | TransitionKind::WouldHaveHeld => false,
         TransitionKind::RestartDecided
         | TransitionKind::Restarted
         | TransitionKind::RestartRefused
@@ -135,9 +141,14 @@ fn event(severity: EventType, kind: &str, reason: Reason, secondary: Option<Obje
 
 fn severity(kind: TransitionKind) -> EventType {
     match kind {
-        TransitionKind::Started | TransitionKind::Admitted | TransitionKind::LoopEnded | TransitionKind::Returned => {
-            EventType::Normal
-        }
+        TransitionKind::Started
+        | TransitionKind::Admitted
+        | TransitionKind::LoopEnded
+        | TransitionKind::Returned
+        | TransitionKind::WouldHaveRestarted
+        | TransitionKind::WouldHaveEjected
+        | TransitionKind::WouldHaveAdmitted
+        | TransitionKind::WouldHaveHeld => EventType::Normal,
         TransitionKind::Ejected
         | TransitionKind::RestartDecided
         | TransitionKind::Restarted

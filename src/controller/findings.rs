@@ -3,7 +3,7 @@
 use crate::api::conditions::{
     ACCEPTED, BEATS_TOO_RARE, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds,
     LOOPING, NEVER_PASSED, PAUSE_INVALID, PAUSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE,
-    UNGATED,
+    UNGATED, WRITES_LAG,
 };
 use k8s_openapi::jiff::Unit;
 
@@ -31,8 +31,9 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         ungated(report),
         never_passed(report),
         beats_too_rare(in_force, report),
-        period_stretched(in_force),
+        period_stretched(in_force, report),
         prober_errors(report),
+        writes_lag(report),
         ejection_not_effective(report),
         restart_held(index, report),
         breaker_open(index, policy, report),
@@ -160,6 +161,7 @@ fn never_passed(report: &PolicyReport) -> Claim {
     Claim::holds(NEVER_PASSED, "NoPassYet", message)
 }
 
+/// By its own timeout, or by the ceiling on all attempts.
 fn beats_too_rare(in_force: Option<&ParsedPolicy>, report: &PolicyReport) -> Claim {
     let heartbeat = in_force.and_then(|spec| spec.policy.heartbeat);
     let rare = report.heartbeat.and_then(|heartbeat| heartbeat.rare);
@@ -176,25 +178,26 @@ fn beats_too_rare(in_force: Option<&ParsedPolicy>, report: &PolicyReport) -> Cla
     Claim::holds(BEATS_TOO_RARE, "LessThanTwoBeats", message)
 }
 
-fn period_stretched(in_force: Option<&ParsedPolicy>) -> Claim {
+fn period_stretched(in_force: Option<&ParsedPolicy>, report: &PolicyReport) -> Claim {
     let rules = in_force
         .into_iter()
         .flat_map(|spec| RuleKind::ALL.into_iter().filter_map(|kind| spec.policy.rule(kind).map(|rule| (kind, rule))));
-    let stretched: Vec<_> = rules
-        .filter(|(_, rule)| rule.timeout > rule.period)
-        .map(|(kind, rule)| {
-            let detected = rule.timeout * (u64::from(rule.failure_threshold.get()) + 1);
-            format!(
-                "the {kind} rule's timeout ({}) is longer than its period ({}), so a silent replica is asked every {} \
+    let by_timeouts = rules.filter(|(_, rule)| rule.timeout > rule.period).map(|(kind, rule)| {
+        let detected = rule.timeout * (u64::from(rule.failure_threshold.get()) + 1);
+        format!(
+            "the {kind} rule's timeout ({}) is longer than its period ({}), so a silent replica is asked every {} \
                  and detected within {detected}",
-                rule.timeout, rule.period, rule.timeout
-            )
-        })
-        .collect();
-    if stretched.is_empty() {
-        return Claim::fails(PERIOD_STRETCHED, "TimeoutsFit", "no timeout is longer than its period");
-    }
-    Claim::holds(PERIOD_STRETCHED, "TimeoutExceedsPeriod", stretched.join("; "))
+            rule.timeout, rule.period, rule.timeout
+        )
+    });
+    let by_ceiling = report.stretched.map(|stretched| stretched.to_string());
+    let stretched: Vec<_> = by_ceiling.into_iter().chain(by_timeouts).collect();
+    let reason = match (report.stretched, stretched.is_empty()) {
+        (Some(_), _) => "AttemptCeiling",
+        (None, false) => "TimeoutExceedsPeriod",
+        (None, true) => return Claim::fails(PERIOD_STRETCHED, "TimeoutsFit", "no timeout is longer than its period"),
+    };
+    Claim::holds(PERIOD_STRETCHED, reason, stretched.join("; "))
 }
 
 fn prober_errors(report: &PolicyReport) -> Claim {
@@ -206,6 +209,18 @@ fn prober_errors(report: &PolicyReport) -> Claim {
         "attempts at {replicas} rules of replicas keep failing on the controller's side and count for nothing: see its log"
     );
     Claim::holds(PROBER_ERRORS, "AttemptsFailOnOurSide", message)
+}
+
+fn writes_lag(report: &PolicyReport) -> Claim {
+    if report.unwritten == 0 {
+        return Claim::fails(WRITES_LAG, "None", "every gate is written as it was decided");
+    }
+    let message = format!(
+        "{} gates are not written yet as they were decided, one of them for {}: ejections go first; is the API server \
+         slow, or --max-writes-per-second too low?",
+        report.unwritten, report.write_lag
+    );
+    Claim::holds(WRITES_LAG, "GatesNotWritten", message)
 }
 
 fn ejection_not_effective(report: &PolicyReport) -> Claim {
@@ -349,7 +364,7 @@ mod tests {
     use super::*;
     use crate::cluster::{Change, WatchEvent};
     use crate::controller::fixtures::{self, POLICY};
-    use crate::engine::{Engine, HeartbeatReport, OwnerKey, RuleReport, SeatKey, Slot, Time};
+    use crate::engine::{Engine, HeartbeatReport, OwnerKey, RuleReport, SeatKey, Slot, Span, Stretch, Stretched, Time};
 
     #[test]
     fn a_timeout_longer_than_its_period_states_the_real_detection_time() {
@@ -357,6 +372,26 @@ mod tests {
         let stretched = finding(&index, &PolicyReport::default(), PERIOD_STRETCHED);
         assert_eq!(stretched.holds, Holds::True);
         assert!(stretched.message.ends_with("a silent replica is asked every 15s and detected within 30s"));
+    }
+
+    #[test]
+    fn a_ceiling_on_attempts_says_by_how_much_it_stretches_every_period() {
+        let index = fixtures::index();
+        let stretched = Some(Stretched { ceiling: 10, wanted: 8, stretch: Stretch::NONE });
+        let stretched = finding(&index, &PolicyReport { stretched, ..PolicyReport::default() }, PERIOD_STRETCHED);
+        assert_eq!((stretched.holds, stretched.reason), (Holds::True, "AttemptCeiling"));
+        let told = "all rules of this controller would come to 8 attempts a second, and it may make 10, so every period is \
+                    1 times as long; ";
+        assert!(stretched.message.starts_with(told), "{}", stretched.message);
+    }
+
+    #[test]
+    fn writes_that_lag_say_how_many_and_by_how_much() {
+        let report = PolicyReport { unwritten: 7, write_lag: Span::from_secs(12), ..PolicyReport::default() };
+        let lag = finding(&fixtures::index(), &report, WRITES_LAG);
+        assert_eq!(lag.holds, Holds::True);
+        let told = "7 gates are not written yet as they were decided, one of them for 12s: ejections go first;";
+        assert!(lag.message.starts_with(told), "{}", lag.message);
     }
 
     #[test]

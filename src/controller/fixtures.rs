@@ -1,7 +1,7 @@
 //! A small cluster for tests: the policy `shop/web` and the ReplicaSet `shop/web` with one pod.
 
 use kube::core::DeserializeGuard;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::api::yaml;
 use crate::cluster::records::{OwnerRecord, PodRecord, PolicyRecord};
@@ -76,6 +76,20 @@ pub(super) fn engine_with_an_intent(index: &mut Index) -> (Engine, ReplicaKey, T
     panic!("the engine wants no restart");
 }
 
+/// An index that has seen the policy and the pod with a gate, and an engine that has let the pod in, or would.
+pub(super) fn engine_that_admits(policy: &str) -> (Index, Engine) {
+    let mut index = Index::new(&Scope::Namespace("shop".to_owned()));
+    let gated = pod_with(json!([{"conditionType": "probepolicy.dev/ready"}]));
+    for event in [WatchEvent::Policies(Change::Applied(record(policy))), owner(), gated] {
+        index.apply(event, Time::ZERO);
+    }
+    let mut engine = Engine::new();
+    let now = Time::ZERO + Span::from_secs(60);
+    index.replay().into_iter().for_each(|input| engine.handle(now, input));
+    engine.poll(now, &mut Vec::new());
+    (index, engine)
+}
+
 fn owner() -> WatchEvent {
     let set = json!({
         "metadata": {"name": "web", "namespace": "shop", "uid": "set"},
@@ -87,6 +101,10 @@ fn owner() -> WatchEvent {
 
 /// It has no readiness gate.
 fn pod() -> WatchEvent {
+    pod_with(json!([]))
+}
+
+fn pod_with(gates: Value) -> WatchEvent {
     let pod = json!({
         "metadata": {
             "name": "web-x", "namespace": "shop", "uid": "pod", "resourceVersion": "1", "labels": {"app": "web"},
@@ -94,7 +112,7 @@ fn pod() -> WatchEvent {
                 {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "set", "controller": true},
             ],
         },
-        "spec": {"containers": [{"name": "app"}], "nodeName": "node-1"},
+        "spec": {"containers": [{"name": "app"}], "nodeName": "node-1", "readinessGates": gates},
         "status": {
             "podIP": "10.0.0.1",
             "containerStatuses": [{

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
@@ -41,6 +41,10 @@ pub struct Tools {
     pub commands: Commands,
     /// The most attempts at once.
     pub max_attempts: NonZeroU16,
+    /// The most attempts a second, if there is a limit.
+    pub max_attempts_per_second: Option<NonZeroU32>,
+    /// The most writes of gates a second.
+    pub max_writes_per_second: NonZeroU32,
     /// Where events go.
     pub recorder: Recorder,
     /// What is counted.
@@ -117,7 +121,11 @@ const ANNOUNCEMENTS: usize = 256;
 impl Leader {
     /// A leader with a fresh engine that is told everything the index knows.
     pub fn begin(permit: Permit, tools: Tools, index: &mut Index, now: Time) -> Self {
-        let mut engine = Engine::new();
+        let engine = Engine::new().with_write_limit(tools.max_writes_per_second);
+        let mut engine = match tools.max_attempts_per_second {
+            Some(limit) => engine.with_attempt_ceiling(limit),
+            None => engine,
+        };
         for input in index.replay() {
             engine.handle(now, input);
         }

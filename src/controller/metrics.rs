@@ -72,11 +72,19 @@ struct ReplicaLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct WouldHaveLabels {
+    namespace: String,
+    policy: String,
+    what: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WatchLabels {
     kind: &'static str,
 }
 
 type Seconds = Gauge<f64, AtomicU64>;
+type Factor = Gauge<f64, AtomicU64>;
 
 impl Metrics {
     /// Counters that all stand at zero.
@@ -190,6 +198,11 @@ fn register_state(registry: &mut Registry, state: &State) {
     leader.set(i64::from(state.leader));
     registry.register("leader", "Whether this process leads", leader);
 
+    let stretch = Factor::default();
+    stretch.set(state.period_stretch);
+    let help = "By how much every period is longer, so that there are not too many attempts a second";
+    registry.register("period_stretch", help, stretch);
+
     let listed: Family<WatchLabels, Gauge> = Family::default();
     let age: Family<WatchLabels, Seconds> = Family::default();
     for watch in &state.watches {
@@ -210,6 +223,21 @@ fn register_state(registry: &mut Registry, state: &State) {
         registry.register(name, help, gauge);
     }
 
+    let lag: Family<PolicyLabels, Seconds> = Family::default();
+    for policy in &state.policies {
+        lag.get_or_create(&policy_labels(policy)).set(policy.write_lag_seconds);
+    }
+    registry.register_with_unit("gate_write_lag", "For how long a gate has not been written", Unit::Seconds, lag);
+
+    let would_have: Family<WouldHaveLabels, Counter> = Family::default();
+    for state in &state.policies {
+        for (what, count) in &state.would_have {
+            let PolicyLabels { namespace, policy } = policy_labels(state);
+            would_have.get_or_create(&WouldHaveLabels { namespace, policy, what }).inc_by(u64::from(*count));
+        }
+    }
+    registry.register("would_have", "What enforcing would have done, while the policy observes", would_have);
+
     let replicas: Family<ReplicaLabels, Gauge> = Family::default();
     for policy in &state.policies {
         for replica in &policy.replicas {
@@ -224,7 +252,7 @@ fn register_state(registry: &mut Registry, state: &State) {
 
 type Count = fn(&Counts) -> u32;
 
-const COUNTS: [(&str, &str, Count); 15] = [
+const COUNTS: [(&str, &str, Count); 16] = [
     ("replicas", "Live replicas that the policy keeps", |counts| counts.replicas),
     ("starting", "Replicas that have not finished starting", |counts| counts.starting),
     ("in_pool", "Replicas whose pod is Ready", |counts| counts.in_pool),
@@ -234,6 +262,7 @@ const COUNTS: [(&str, &str, Count); 15] = [
     ("desired", "Replicas that the owners want", |counts| counts.desired),
     ("serving", "Replicas that are Ready, have started and do not fail", |counts| counts.serving),
     ("never_started", "Replicas that do not finish starting", |counts| counts.never_started),
+    ("gates_unwritten", "Gates that have not been written for a second or more", |counts| counts.unwritten),
     ("loops", "Seats in a restart loop", |counts| counts.in_loop),
     ("gave_up", "Seats that are not restarted any more, since it has not helped", |counts| counts.gave_up),
     ("below_floor", "Whether fewer replicas are ready than the pool must have", |counts| u32::from(counts.below_floor)),

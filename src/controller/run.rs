@@ -4,7 +4,7 @@
 //! steps of the engine's contract: hear everything that has arrived, decide once, begin what was decided.
 
 use std::net::SocketAddr;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 use kube::Api;
 use kube::runtime::events::{Recorder, Reporter};
@@ -38,6 +38,10 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// The most attempts at once.
     pub max_attempts: NonZeroU16,
+    /// The most attempts a second, if there is a limit; with more targets, periods are stretched.
+    pub max_attempts_per_second: Option<NonZeroU32>,
+    /// The most writes of gates a second.
+    pub max_writes_per_second: NonZeroU32,
 }
 
 /// Why a controller cannot run.
@@ -94,6 +98,8 @@ pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) 
         timeout: settings.terms.request_timeout().into(),
         commands: Commands::new(clients.runner),
         max_attempts: settings.max_attempts,
+        max_attempts_per_second: settings.max_attempts_per_second,
+        max_writes_per_second: settings.max_writes_per_second,
         recorder: Recorder::new(clients.actor, reporter),
         metrics,
     };

@@ -11,7 +11,8 @@ use crate::api::StartupStatus;
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, Engine, FloorReport, Gate, PolicyReport, Presence, ReplicaReport, RuleKind, SeatReport, Time,
+    BreakerReport, Engine, FloorReport, Gate, PolicyReport, Presence, ReplicaReport, RuleKind, SeatReport, Stretch,
+    Time, WouldHave,
 };
 use crate::runtime::timestamp;
 
@@ -23,6 +24,8 @@ pub struct State {
     pub leader: bool,
     /// The election, as last seen.
     pub lease: LeaseState,
+    /// By how much the ceiling on attempts stretches every period: 1 if it does not.
+    pub period_stretch: f64,
     /// The watches.
     pub watches: Vec<WatchState>,
     /// When the engine wants to decide next if nothing happens before, and what for.
@@ -80,6 +83,11 @@ pub struct PolicyState {
     pub counts: Counts,
     /// How long replicas took to start.
     pub startups: Vec<StartupStatus>,
+    /// For how long at most a gate has stood otherwise than it should, if that is a second or more.
+    pub write_lag_seconds: f64,
+    /// What enforcing would have done since this process leads, while the policy observes.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub would_have: BTreeMap<&'static str, u32>,
     /// The seats that remember anything.
     pub seats: Vec<SeatState>,
     /// The replicas.
@@ -104,6 +112,7 @@ pub struct Counts {
     pub serving: u32,
     pub never_started: u32,
     pub ungated: u32,
+    pub unwritten: u32,
     pub restarts: u32,
     pub in_loop: u32,
     pub gave_up: u32,
@@ -160,6 +169,7 @@ impl State {
     /// What is believed now. Without an engine nothing is believed of any policy.
     pub fn new(index: &Index, engine: Option<&Engine>, standing: Standing, now: Time) -> Self {
         let deadline = engine.and_then(Engine::next_deadline);
+        let stretched = engine.and_then(Engine::stretched);
         let policies = index.policies().filter_map(|(key, record)| {
             let report = engine?.report(key, now)?;
             Some(policy_state(index, record, &report))
@@ -167,6 +177,7 @@ impl State {
         Self {
             leader: engine.is_some(),
             lease: LeaseState { holder: standing.holder, until: standing.tenure.map(|tenure| timestamp(tenure.until)) },
+            period_stretch: stretched.map_or(Stretch::NONE, |stretched| stretched.stretch).factor(),
             watches: watches(index, now),
             next_deadline: deadline.map(deadline_state),
             policies: policies.collect(),
@@ -200,6 +211,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         serving: report.capacity.serving,
         never_started: report.capacity.never_started,
         ungated: report.ungated,
+        unwritten: report.unwritten,
         restarts: report.restarts,
         in_loop: report.in_loop,
         gave_up: report.gave_up,
@@ -214,6 +226,8 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         generation: report.generation,
         counts,
         startups: startups(index, report),
+        write_lag_seconds: report.write_lag.as_secs_f64(),
+        would_have: report.would_have.iter().flat_map(WouldHave::counts).collect(),
         seats: report.seats.iter().map(|seat| seat_state(index, seat)).collect(),
         replicas: report.replica_reports.iter().filter_map(|replica| replica_view(index, replica)).collect(),
     }

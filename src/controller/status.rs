@@ -6,7 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use super::findings::findings;
 use crate::api::{
     BudgetStatus, CapacityStatus, GATE, HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts,
-    RuleStatus, SeatStatus, StartupStatus, TransitionStatus, conditions,
+    RuleStatus, SeatStatus, StartupStatus, TransitionStatus, WouldHaveStatus, conditions,
 };
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind};
@@ -23,6 +23,8 @@ pub struct Before<'a> {
     pub status: &'a ProbePolicyStatus,
     /// The restarts counted before the engine began.
     pub restarts: RestartCounts,
+    /// What enforcing would have done before the engine began, if the policy was observed.
+    pub would_have: Option<&'a WouldHaveStatus>,
 }
 
 /// The status of a policy, whole. Equal to the status before exactly if nothing that it says has changed.
@@ -54,6 +56,7 @@ pub fn build(
         capacity: capacity(report.capacity),
         startups: startups(index, report),
         restart_budget: report.budget.map(budget),
+        would_have: would_have(report, before, now),
         rules: rules(index, policy, report),
         heartbeat: report.heartbeat.map(heartbeat),
         seats,
@@ -78,6 +81,16 @@ pub fn startups(index: &Index, report: &PolicyReport) -> Vec<StartupStatus> {
 fn budget(report: BudgetReport) -> BudgetStatus {
     let instant = |at: Time| MicroTime(timestamp(at));
     BudgetStatus { left: report.left, next: report.next.map(instant), whole_at: report.whole_at.map(instant) }
+}
+
+/// What is counted is counted for one generation.
+fn would_have(report: &PolicyReport, before: Before<'_>, now: Time) -> Option<WouldHaveStatus> {
+    let (counted, generation) = report.would_have.zip(report.generation)?;
+    let of_generation = |said: &&WouldHaveStatus| said.generation == generation;
+    let left = before.would_have.filter(of_generation).map(|left| left.counts).unwrap_or_default();
+    let said = before.status.would_have.as_ref().filter(of_generation);
+    let since = said.map_or_else(|| MicroTime(timestamp(now)), |said| said.since.clone());
+    Some(WouldHaveStatus { generation, since, counts: left.plus(counted) })
 }
 
 fn rules(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<RuleStatus> {

@@ -15,7 +15,7 @@ use super::answer::{self, Failure};
 use super::elect::Permit;
 use super::ledger::Ledger;
 use super::status::{self, Before};
-use crate::api::{CONTROLLER, ProbePolicy, ProbePolicyStatus, RestartCounts};
+use crate::api::{CONTROLLER, ProbePolicy, ProbePolicyStatus, RestartCounts, WouldHaveStatus};
 use crate::cluster::Index;
 use crate::cluster::records::{ObjectName, PolicyRecord, ResourceVersion};
 use crate::engine::{EffectResult, Engine, Input, PolicyKey, Refusal, ReplicaKey, Span, Time, TransitionId};
@@ -63,6 +63,8 @@ struct Desk {
     under_way: Option<UnderWay>,
     /// Restarts counted before this leader's engine began.
     restarts: RestartCounts,
+    /// What enforcing would have done before this leader's engine began.
+    would_have: Option<WouldHaveStatus>,
     ledger: Ledger,
     intents: Vec<ReplicaKey>,
     next: Time,
@@ -129,7 +131,8 @@ impl Statuses {
             due.outdated |= desk.is_outdated(record);
             let Some(version) = desk.version(record, now) else { continue };
             let report = engine.report(policy, now).unwrap_or_default();
-            let before = Before { status: &desk.acknowledged, restarts: desk.restarts };
+            let would_have = desk.would_have.as_ref();
+            let before = Before { status: &desk.acknowledged, restarts: desk.restarts, would_have };
             let transitions = desk.ledger.statuses();
             let status = status::build(index, (policy, record), &report, transitions, before, now);
             let (held, dropped) = desk.take_intents(index, &status);
@@ -180,6 +183,7 @@ impl Desk {
         Self {
             ledger: Ledger::resume(&left.transitions),
             restarts: left.restarts,
+            would_have: left.would_have.clone(),
             acknowledged: left,
             made: None,
             overtaken: None,
@@ -307,6 +311,21 @@ mod tests {
         let due = Statuses::default().due(&index, &Engine::new(), Time::ZERO);
         let restarts = due.writes[0].status.restarts;
         assert_eq!((restarts.total, restarts.futile), (7, 2));
+    }
+
+    #[test]
+    fn what_enforcing_would_have_done_counts_on_for_the_same_generation_only() {
+        for (generation, admitted) in [(2, 5), (1, 1)] {
+            let said = format!("{{generation: {generation}, since: '2026-01-01T00:00:00.000000Z', admitted: 4}}");
+            let text = fixtures::policy_text(1)
+                .replace("mode: Enforce", "mode: Observe")
+                .replace("status: {", &format!("status: {{wouldHave: {said}, "));
+            let (index, engine) = fixtures::engine_that_admits(&text);
+            let due = Statuses::default().due(&index, &engine, Time::ZERO + Span::from_secs(90));
+            let would_have = due.writes[0].status.would_have.clone().unwrap();
+            assert_eq!((would_have.generation, would_have.counts.admitted), (2, admitted));
+            assert_eq!(would_have.since.0.to_string().starts_with("2026"), generation == 2);
+        }
     }
 
     fn made(version: u32) -> Result<ResourceVersion, Failure> {

@@ -1,6 +1,7 @@
 //! What an input changes. Nothing is decided here; who is to be looked at is put on the agendas.
 
 use super::asking::Heard;
+use super::ceiling::Rate;
 use super::fleet::{Fleet, Fleets};
 use super::hearing::Beaten;
 use super::record::Recorder;
@@ -93,6 +94,7 @@ impl Engine {
     }
 
     fn see(&mut self, key: ReplicaKey, seen: Observation, at: Time) {
+        let stretch = self.stretch();
         let index = key.index as usize;
         if self.replicas.len() <= index {
             self.replicas.resize_with(index + 1, || None);
@@ -126,7 +128,7 @@ impl Engine {
         {
             fleet.join(replica);
             fleet.count_desired(&self.owners);
-            replica.reconcile(Some(fleet), at);
+            replica.reconcile(Some(fleet), stretch, at);
             if fleet.compare(policy, replica) {
                 self.fleet_agenda.touch(policy.0);
             }
@@ -140,7 +142,10 @@ impl Engine {
 
     fn forget(&mut self, key: ReplicaKey) {
         let Some(slot) = self.replicas.get_mut(key.index as usize) else { return };
-        let Some(gone) = slot.take_if(|replica| replica.key == key) else { return };
+        let Some(mut gone) = slot.take_if(|replica| replica.key == key) else { return };
+        if let Some(ceiling) = &mut self.ceiling {
+            ceiling.count(&mut gone, Rate::default());
+        }
         if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) {
             fleet.leave(policy, &gone);
             fleet.count_desired(&self.owners);
@@ -176,9 +181,10 @@ impl Engine {
     }
 
     fn beat(&mut self, key: ReplicaKey, at: Time, recorder: &mut Recorder<'_>) {
+        let stretch = self.stretch();
         let Some(replica) = present(&mut self.replicas, key) else { return };
         let Some((policy, fleet)) = kept(&mut self.fleets, replica) else { return };
-        replica.reconcile(Some(fleet), at);
+        replica.reconcile(Some(fleet), stretch, at);
         let Some(Beaten { starts }) = replica.beat(at) else { return };
         if starts {
             recorder.record(Some(policy), key, at, TransitionKind::Started, Reason::Beating);
@@ -197,9 +203,10 @@ impl Engine {
     }
 
     fn deregister(&mut self, key: ReplicaKey, at: Time) {
+        let stretch = self.stretch();
         let Some(replica) = present(&mut self.replicas, key) else { return };
         let Some((policy, fleet)) = kept(&mut self.fleets, replica) else { return };
-        replica.reconcile(Some(fleet), at);
+        replica.reconcile(Some(fleet), stretch, at);
         replica.deregister();
         self.replica_agenda.touch(key.index);
         if fleet.compare(policy, replica) {

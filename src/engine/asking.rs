@@ -1,13 +1,14 @@
 //! What a replica's rules ask it and when, and what they make of the answers.
 
+use super::ceiling::Rate;
 use super::fleet::{Edition, Fleet};
-use super::judge::{Experience, Judge, Timing, Turn};
+use super::judge::{Judge, Timing, Turn};
 use super::rechecks::Rechecks;
 use super::replica::{Replica, runs, started_at};
 use super::schedule::Grid;
 use super::{
     AttemptId, Container, Effect, Evidence, Outcome, OutcomeClass, Pause, PerRule, Policy, PolicyKey, Rule, RuleKind,
-    Span, Time,
+    Span, Stretch, Time,
 };
 
 /// What came of an attempt.
@@ -21,15 +22,16 @@ pub(super) struct Heard {
 
 impl Replica {
     /// Brings the judges in line with the policy's rules and the replica's containers.
-    pub(super) fn reconcile(&mut self, fleet: Option<&Fleet>, now: Time) {
-        let edition = Some(fleet.map_or_else(Edition::default, |fleet| fleet.edition));
+    pub(super) fn reconcile(&mut self, fleet: Option<&Fleet>, stretch: Stretch, now: Time) {
+        let with = Some((fleet.map_or_else(Edition::default, |fleet| fleet.edition), stretch));
         let resumes = self.pause.and_then(Pause::until).is_some_and(|until| until <= now);
-        if self.reconciled_with == edition && !resumes {
+        if self.reconciled_with == with && !resumes {
             return;
         }
-        (self.is_settled, self.reconciled_with) = (false, edition);
+        (self.is_settled, self.reconciled_with) = (false, with);
         let policy = fleet.and_then(|fleet| fleet.spec.as_deref());
         self.pause = policy.and_then(|policy| Pause::at(now, policy, self.seen.paused_until));
+        self.foresee(policy);
         for kind in RuleKind::ALL {
             let rule = policy.and_then(|policy| policy.rule(kind));
             let (Some(spec), Some(rule), Some(container)) = (policy, rule, self.container(kind).copied()) else {
@@ -40,12 +42,22 @@ impl Replica {
                 }
                 continue;
             };
-            self.reconcile_judge(kind, spec, rule, container, now);
+            self.reconcile_judge(kind, spec, rule, container, stretch, now);
         }
         self.reconcile_pulse(policy);
         if self.startup_rule_is_absent() && self.passes_any() {
             self.started = self.lead().map(|lead| lead.incarnation);
         }
+    }
+
+    /// How often its rules ask now, by their periods.
+    pub(super) fn asks_at(&self, policy: Option<&Policy>) -> Rate {
+        let Some(policy) = policy else { return Rate::default() };
+        let asking = RuleKind::ALL.into_iter().filter_map(|kind| {
+            let judge = self.judges[kind].as_ref().filter(|judge| judge.due.is_some())?;
+            Some(judge.period(policy.rule(kind)?))
+        });
+        asking.fold(Rate::default(), Rate::and)
     }
 
     /// Starts every attempt that is due.
@@ -158,7 +170,15 @@ impl Replica {
         skipped
     }
 
-    fn reconcile_judge(&mut self, kind: RuleKind, policy: &Policy, rule: &Rule, container: Container, now: Time) {
+    fn reconcile_judge(
+        &mut self,
+        kind: RuleKind,
+        policy: &Policy,
+        rule: &Rule,
+        container: Container,
+        stretch: Stretch,
+        now: Time,
+    ) {
         let slot = &mut self.judges[kind];
         slot.take_if(|judge| judge.container != container.incarnation);
         let judge = slot.get_or_insert_with(|| {
@@ -168,11 +188,7 @@ impl Replica {
         if judge.question != rule.question {
             judge.ask_anew(rule.question);
         }
-        let period = match judge.experience {
-            Experience::New => rule.startup_period.unwrap_or(rule.period),
-            Experience::Passed => rule.period,
-        };
-        let grid = Grid::new(policy.phase, period, kind, self.seen.spread);
+        let grid = Grid::new(policy.phase, stretch.of(judge.period(rule)), kind, self.seen.spread);
         let timing = Timing { grid, initial_delay: rule.initial_delay };
         if judge.timing != Some(timing) {
             judge.due = (judge.begun > 0).then(|| timing.grid.after(now));

@@ -126,6 +126,14 @@ pub enum TransitionKind {
     Returned,
     /// Its seat did not come back in time.
     DidNotReturn,
+    /// Its policy observes; enforced, it would have restarted it.
+    WouldHaveRestarted,
+    /// Its policy observes; enforced, it would have taken it out of the pool.
+    WouldHaveEjected,
+    /// Its policy observes; enforced, it would have let it into the pool.
+    WouldHaveAdmitted,
+    /// Its policy observes; enforced, a restart or an ejection would have been held.
+    WouldHaveHeld,
 }
 
 /// One change in what we hold of a fleet as a whole.
@@ -180,6 +188,10 @@ impl TransitionKind {
             Self::LoopEnded => "LoopEnded",
             Self::Returned => "Returned",
             Self::DidNotReturn => "RestartDidNotReturn",
+            Self::WouldHaveRestarted => "WouldHaveRestarted",
+            Self::WouldHaveEjected => "WouldHaveEjected",
+            Self::WouldHaveAdmitted => "WouldHaveAdmitted",
+            Self::WouldHaveHeld => "WouldHaveHeld",
         }
     }
 }

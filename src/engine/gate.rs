@@ -5,6 +5,8 @@ use super::judge::Opinion;
 use super::pulse::Pulse;
 use super::record::Recorder;
 use super::replica::Replica;
+use super::stance::Stance;
+use super::writes::{Turn, Urgency, Writes};
 use super::{
     Effect, EffectResult, Gate, GateSeen, Incarnation, Lifecycle, Mode, Obstacle, Pause, Policy, PolicyKey, Pool,
     Presence, Readiness, Reason, Refusal, Remembered, RuleKind, Span, Time, TransitionId, TransitionKind, Verdict,
@@ -19,12 +21,8 @@ const EFFECTIVE_WITHIN: Span = Span::from_secs(5);
 /// What is known of a replica's gate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GateKeeper {
-    /// What was decided for the present containers.
-    held: Option<(Gate, Reason)>,
-    /// How many failures in a row there were when last nobody was ejected for them, since they were shared.
-    spared: u32,
-    /// What was decided last, for whatever container.
-    last: Option<Gate>,
+    /// What was decided.
+    stance: Stance,
     /// What the API server holds, as far as we know.
     written: Option<Written>,
     /// What it should hold, if anything.
@@ -32,6 +30,10 @@ pub(super) struct GateKeeper {
     in_flight: Option<Written>,
     refusals: u32,
     retry: Option<Time>,
+    /// When it is its turn to be written, if it has to wait for others.
+    turn: Option<Turn>,
+    /// Since when it stands otherwise at the API server than it should.
+    unwritten: Option<Time>,
     flip: Option<Flip>,
 }
 
@@ -60,7 +62,7 @@ impl GateKeeper {
         let held = gate.filter(|_| remembered.is_some()).map(|gate| (gate, Reason::Remembered));
         let written =
             remembered.map(|(container, verdict)| Written { gate, started: verdict.started.then_some(container) });
-        Self { held, last: gate, written, ..Self::default() }
+        Self { stance: Stance::found(held, gate), written, ..Self::default() }
     }
 
     /// Takes what the API server shows; while a write is under way its answer will tell.
@@ -77,12 +79,17 @@ impl GateKeeper {
 
     /// The container is another one: nothing is decided for it yet.
     pub(super) fn forget(&mut self) {
-        self.held = None;
+        self.stance.forget();
     }
 
     /// Where the gate should stand, and why.
     pub(super) fn held(&self) -> Option<(Gate, Reason)> {
-        self.held
+        self.stance.held()
+    }
+
+    /// The same, with what came before.
+    pub(super) fn stance(&self) -> &Stance {
+        &self.stance
     }
 
     /// Closed at the API server for a while, and the pool has not followed.
@@ -92,25 +99,35 @@ impl GateKeeper {
         })
     }
 
-    /// What was decided is written or on its way, and depends on nobody else.
-    pub(super) fn is_settled(&self) -> bool {
-        let depends = matches!(
-            self.held,
-            Some((_, Reason::Held { .. } | Reason::HeldWithoutBeat { .. } | Reason::BelowFloor { .. }))
-        );
+    /// What was decided is written or on its way.
+    fn is_settled(&self) -> bool {
         let overtaken = self.in_flight.is_some() && self.in_flight != self.wanted;
-        !overtaken && self.retry.is_none() && !depends
+        !overtaken && self.retry.is_none() && self.turn.is_none()
     }
 
     /// When the gate of a replica that no policy has selected since then is opened, if it is not open.
     pub(super) fn release(&self, unselected: Option<Time>) -> Option<Time> {
-        unselected.filter(|_| self.last != Some(Gate::Open)).map(|since| since + RELEASE_AFTER)
+        unselected.filter(|_| self.stance.last() != Some(Gate::Open)).map(|since| since + RELEASE_AFTER)
     }
 
-    /// When the gate is to be written again.
-    pub(super) fn retry(&self) -> Option<Time> {
-        self.retry
+    /// When the gate is to be written, or written again.
+    pub(super) fn next_write(&self) -> Option<Time> {
+        self.retry.or(self.turn.map(|turn| turn.at))
     }
+
+    /// For how long it has stood otherwise at the API server than it should.
+    pub(super) fn lag(&self, now: Time) -> Span {
+        self.unwritten.map_or(Span::ZERO, |since| now.since(since))
+    }
+}
+
+/// What was decided is written or on its way, and depends on nobody else.
+pub(super) fn is_settled(replica: &Replica) -> bool {
+    let depends = matches!(
+        replica.decided().held(),
+        Some((_, Reason::Held { .. } | Reason::HeldWithoutBeat { .. } | Reason::BelowFloor { .. }))
+    );
+    !depends && replica.gate.is_settled()
 }
 
 /// Decides the gate of a replica, and writes what is not written yet.
@@ -118,6 +135,7 @@ pub(super) fn step(
     replica: &mut Replica,
     policy_key: Option<PolicyKey>,
     policy: Option<&Fleet>,
+    writes: Option<&mut Writes>,
     now: Time,
     recorder: &mut Recorder<'_>,
 ) {
@@ -125,7 +143,7 @@ pub(super) fn step(
         hold(replica, policy_key, gate, reason, now, recorder);
     }
     follow(&mut replica.gate, replica.seen.ready, now, recorder);
-    write(replica, policy, now, recorder);
+    write(replica, policy, writes, now, recorder);
 }
 
 /// Takes the answer to a gate write.
@@ -135,6 +153,7 @@ pub(super) fn wrote(replica: &mut Replica, result: EffectResult, now: Time, reco
     match result {
         EffectResult::Applied => {
             (gate.written, gate.refusals, gate.retry) = (Some(written), 0, None);
+            gate.unwritten.take_if(|_| gate.wanted == Some(written));
             if let Some(flip) = &mut gate.flip
                 && flip.published.is_none()
                 && written.gate == Some(flip.gate)
@@ -171,21 +190,33 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
     match replica.pause {
         Some(Pause::Mode | Pause::Policy { .. }) => let_in(replica, Reason::Paused),
         Some(Pause::Replica { .. }) => let_in(replica, Reason::ReplicaPaused),
-        None => Some(match spec.pool {
-            Pool::None => (Gate::Open, Reason::NoRule),
-            Pool::ReadinessGate => enforce(replica, policy, spec),
-        }),
+        None => Some(enforced(replica, policy, spec)),
     }
+}
+
+/// Where the gate of a replica stands under an enforced policy, or would under one that is observed.
+fn enforced(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
+    match spec.pool {
+        Pool::None => (Gate::Open, Reason::NoRule),
+        Pool::ReadinessGate => enforce(replica, policy, spec),
+    }
+}
+
+/// Where the gate of a replica would stand if its policy, which is observed, were enforced. `None` leaves it as it is.
+pub(super) fn foreseen(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<(Gate, Reason)> {
+    replica.foreseen.as_ref()?;
+    let is_left_alone = replica.seen.gate == GateSeen::Ungated || replica.pause.is_some() || !replica.is_live();
+    (!is_left_alone).then(|| enforced(replica, policy, spec))
 }
 
 /// A container that nobody has decided on yet is let in; the others are left as they are.
 fn let_in(replica: &Replica, reason: Reason) -> Option<(Gate, Reason)> {
-    (replica.gate.held.is_none() && replica.is_running()).then_some((Gate::Open, reason))
+    (replica.gate.held().is_none() && replica.is_running()).then_some((Gate::Open, reason))
 }
 
 /// What a replica's own rules say of the pool; `None` if it has not started, does not run, is paused or being ended.
 pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<Stand> {
-    if spec.mode != Mode::Enforce || replica.pause.is_some() || !replica.is_live() {
+    if spec.mode == Mode::Paused || replica.pause.is_some() || !replica.is_live() {
         return None;
     }
     match own(replica, policy, spec) {
@@ -197,14 +228,14 @@ pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<
 /// What its own rules say, unless its neighbours matter.
 fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     let own = own(replica, policy, spec);
-    let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
+    let is_in = replica.decided().is_open();
     let is_silent = matches!(own.1, Reason::NoBeat { .. });
     let held = |by| {
         let rule = RuleKind::Readiness;
         (Gate::Open, if is_silent { Reason::HeldWithoutBeat { by } } else { Reason::Held { rule, by } })
     };
     let neighbours = match own {
-        (Gate::Closed, Reason::Failed { streak, .. }) => policy.shared_failure().or(spared(&replica.gate, streak)),
+        (Gate::Closed, Reason::Failed { streak, .. }) => policy.shared_failure().or(replica.decided().spared(streak)),
         (Gate::Closed, _) if is_silent => policy.shared_failure(),
         (Gate::Closed | Gate::Open, _) => None,
     };
@@ -222,17 +253,6 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     }
 }
 
-/// What spoke against an ejection still does until it is asked again: when a shared failure ends, not all are asked at
-/// the same instant.
-fn spared(gate: &GateKeeper, streak: u32) -> Option<Obstacle> {
-    match gate.held {
-        Some((Gate::Open, Reason::Held { by: by @ Obstacle::SharedFailure { .. }, .. })) if gate.spared == streak => {
-            Some(by)
-        }
-        Some(_) | None => None,
-    }
-}
-
 /// A rule that failed keeps it out, not that it is starting or down.
 fn is_failing(replica: &Replica, reason: Reason) -> bool {
     let gave_up = matches!(reason, Reason::Held { by: Obstacle::GaveUp { .. }, .. });
@@ -240,7 +260,7 @@ fn is_failing(replica: &Replica, reason: Reason) -> bool {
 }
 
 fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
-    let held = replica.gate.held.map(|(gate, _)| gate);
+    let held = replica.decided().held().map(|(gate, _)| gate);
     let never_passed = |rule| (Gate::Open, Reason::Held { rule, by: Obstacle::NeverPassed });
     if !replica.is_running() {
         return (Gate::Closed, Reason::NotRunning);
@@ -262,7 +282,7 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
 }
 
 fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
-    let held = replica.gate.held.map(|(gate, _)| gate);
+    let held = replica.decided().held().map(|(gate, _)| gate);
     let (Some(readiness), Some(rule)) = (&replica.judges.readiness, spec.rule(RuleKind::Readiness)) else {
         let problem = |rule| replica.problem(rule).map(|problem| Reason::Unusable { rule, problem });
         let reason = problem(RuleKind::Readiness).or_else(|| problem(RuleKind::Startup)).unwrap_or(Reason::NoRule);
@@ -274,7 +294,7 @@ fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reas
             (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by: Obstacle::NeverPassed })
         }
         Some(Opinion::Bad) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
-        None => match replica.gate.held {
+        None => match replica.decided().held() {
             Some((Gate::Closed, Reason::NoBeat { .. } | Reason::NoBeatYet | Reason::Deregistered)) | None => {
                 (Gate::Closed, Reason::NotJudged)
             }
@@ -285,7 +305,7 @@ fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reas
 
 /// What the beats say, beside what the readiness rule does: either keeps it out.
 fn by_beats(replica: &Replica, policy: &Fleet, pulse: &Pulse, asked: (Gate, Reason)) -> (Gate, Reason) {
-    let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
+    let is_in = replica.decided().is_open();
     let is_missing = pulse.presence() == Presence::Missing && (is_in || replica.is_started());
     if pulse.presence() == Presence::Deregistered {
         (Gate::Closed, Reason::Deregistered)
@@ -313,27 +333,16 @@ fn hold(
     now: Time,
     recorder: &mut Recorder<'_>,
 ) {
+    let failures = replica.readiness_failures();
     let keeper = &mut replica.gate;
-    if let Reason::Held { by: Obstacle::SharedFailure { .. }, .. } = reason {
-        keeper.spared = replica.judges.readiness.as_ref().map_or(0, |judge| judge.fails);
-    }
-    // A streak that goes on is no news: the reason stays the one of the decision.
-    if keeper.held.is_none_or(|(held, why)| held != gate || why.name() != reason.name()) {
-        keeper.held = Some((gate, reason));
-    }
-    let known = keeper.last.replace(gate);
-    if known == Some(gate) {
-        return;
-    }
-    let kind = match gate {
-        Gate::Open => TransitionKind::Admitted,
-        Gate::Closed => TransitionKind::Ejected,
-    };
-    // A new replica that stays outside has not been ejected from anything.
-    keeper.flip = (known.is_some() || gate == Gate::Open).then(|| {
+    if keeper.stance.take(gate, reason, failures) {
+        let kind = match gate {
+            Gate::Open => TransitionKind::Admitted,
+            Gate::Closed => TransitionKind::Ejected,
+        };
         let transition = recorder.record(policy, replica.key, now, kind, reason);
-        Flip { transition, gate, published: None }
-    });
+        keeper.flip = Some(Flip { transition, gate, published: None });
+    }
 }
 
 /// Notes that the pool has followed a published flip.
@@ -350,23 +359,39 @@ fn follow(gate: &mut GateKeeper, ready: Readiness, now: Time, recorder: &mut Rec
     }
 }
 
-fn write(replica: &mut Replica, policy: Option<&Fleet>, now: Time, recorder: &mut Recorder<'_>) {
+fn write(
+    replica: &mut Replica,
+    policy: Option<&Fleet>,
+    writes: Option<&mut Writes>,
+    now: Time,
+    recorder: &mut Recorder<'_>,
+) {
     replica.gate.retry.take_if(|at| *at <= now);
     if replica.seen.lifecycle == Lifecycle::Terminating {
         return;
     }
     let verdict @ Verdict { started, .. } = replica.verdict(policy.and_then(|policy| policy.spec.as_deref()));
-    let (gate, reason) = match (replica.seen.gate, replica.gate.held) {
+    let (gate, reason) = match (replica.seen.gate, replica.gate.held()) {
         (GateSeen::Ungated, _) if started.is_some() => (None, Reason::NoRule),
         (GateSeen::Unset | GateSeen::Set(_), Some((gate, reason))) => (Some(gate), reason),
         (GateSeen::Ungated, _) | (GateSeen::Unset | GateSeen::Set(_), None) => return,
     };
     let keeper = &mut replica.gate;
     keeper.wanted = Some(Written { gate, started });
-    let waits = keeper.in_flight.is_some() || keeper.retry.is_some();
     // A gate that was never written keeps the pod out all the same.
     let needless = replica.seen.gate == GateSeen::Unset && reason == Reason::NotRunning;
-    if waits || needless || keeper.written == keeper.wanted {
+    if needless || keeper.written == keeper.wanted {
+        (keeper.turn, keeper.unwritten) = (None, None);
+        return;
+    }
+    keeper.unwritten.get_or_insert(now);
+    if keeper.in_flight.is_some() || keeper.retry.is_some() {
+        return;
+    }
+    let ejects = gate == Some(Gate::Closed) && replica.seen.ready == Readiness::Ready;
+    let urgency = if ejects { Urgency::Ejection } else { Urgency::Other };
+    keeper.turn = writes.and_then(|writes| writes.take(urgency, keeper.turn, now).err());
+    if keeper.turn.is_some() {
         return;
     }
     keeper.in_flight = keeper.wanted;

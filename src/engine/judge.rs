@@ -134,6 +134,14 @@ impl Judge {
         deadline
     }
 
+    /// From one attempt to the next, unless the streak is undecided.
+    pub(super) fn period(&self, rule: &Rule) -> Span {
+        match self.experience {
+            Experience::New => rule.startup_period.unwrap_or(rule.period),
+            Experience::Passed => rule.period,
+        }
+    }
+
     /// What an attempt would begin for now, if one is due.
     pub(super) fn turn(&self, now: Time) -> Option<Turn> {
         let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
@@ -283,6 +291,11 @@ impl Judge {
     /// The latest attempt failed.
     pub(super) fn is_suspect(&self) -> bool {
         self.fails > 0
+    }
+
+    /// The latest attempt that counted passed.
+    pub(super) fn passes(&self) -> bool {
+        self.passes > 0
     }
 
     /// At least one attempt counted.

@@ -7,9 +7,10 @@
 //!
 //! From a fact to an effect: [`absorb`] notes what it changes, an [`agenda`] says who is to be looked at, [`asking`]
 //! starts attempts and judges a [`replica`] by their outcomes, [`hearing`] takes its beats, [`gate`] admits and ejects,
-//! [`fleet`] restarts, over the [`seat`]s that outlive the replicas. Every reason is a [`Reason`], every sentence is its
-//! `Display`. A world in logical time that knows what attempts will come to can [`skip`](Engine::skip) those that change
-//! nothing.
+//! [`fleet`] restarts, over the [`seat`]s that outlive the replicas. What a policy that observes would do is decided by
+//! the same code, on what is [`foreseen`] of a replica and of its fleet. Every reason is a [`Reason`], every sentence is
+//! its `Display`. A world in logical time that knows what attempts will come to can [`skip`](Engine::skip) those that
+//! change nothing.
 //!
 //! # Live edits
 //! A policy may change at any time. What happens, field by field, to what is under way:
@@ -35,8 +36,10 @@ mod absorb;
 mod agenda;
 mod asking;
 mod capacity;
+mod ceiling;
 mod effect;
 mod fleet;
+mod foreseen;
 mod gate;
 mod hearing;
 mod input;
@@ -56,22 +59,29 @@ mod seat;
 #[cfg(test)]
 mod simulation;
 mod skip;
+mod stance;
 mod startups;
 #[cfg(test)]
 mod test_support;
 #[cfg(test)]
 mod tests;
 mod time;
+mod would_have;
+mod writes;
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use agenda::Agenda;
+use ceiling::Ceiling;
 use fleet::{Fleet, Fleets, Look};
 use rechecks::Rechecks;
 use record::Recorder;
 use replica::Replica;
+use writes::Writes;
 
 pub use capacity::{Capacity, Cause, Loss};
+pub use ceiling::{Stretch, Stretched};
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
 pub use fleet::Trial;
 pub use input::{
@@ -96,6 +106,7 @@ pub use report::{
 };
 pub use startups::StartupTimes;
 pub use time::{Span, Time};
+pub use would_have::WouldHave;
 
 /// The decision engine.
 #[derive(Debug, Default)]
@@ -113,6 +124,8 @@ pub struct Engine {
     rechecks: Rechecks,
     /// Beats until then may not have reached us.
     deaf_until: Time,
+    ceiling: Option<Ceiling>,
+    writes: Option<Writes>,
     next_transition: u64,
 }
 
@@ -130,6 +143,24 @@ impl Engine {
             replica_agenda: Agenda::with_room_for(replicas),
             ..Self::default()
         }
+    }
+
+    /// The same, with at most so many attempts a second on average. Periods that ask for more are stretched.
+    #[must_use]
+    pub fn with_attempt_ceiling(self, per_second: NonZeroU32) -> Self {
+        let ceiling = Ceiling::new(per_second);
+        Self { rechecks: Rechecks::at_most(ceiling.rechecks()), ceiling: Some(ceiling), ..self }
+    }
+
+    /// The same, with at most so many writes of gates a second on average. Ejections go before all others.
+    #[must_use]
+    pub fn with_write_limit(self, per_second: NonZeroU32) -> Self {
+        Self { writes: Some(Writes::at_most(per_second)), ..self }
+    }
+
+    /// The ceiling on attempts, while it stretches periods.
+    pub fn stretched(&self) -> Option<Stretched> {
+        self.ceiling.as_ref().and_then(Ceiling::stretched)
     }
 
     /// Records a fact that became known at `now`. Decides nothing.
@@ -182,7 +213,8 @@ impl Engine {
     /// What the engine holds of a policy and its replicas at `now`; `None` for a policy it does not know.
     pub fn report(&self, policy: PolicyKey, now: Time) -> Option<PolicyReport> {
         let fleet = self.fleets.get(policy)?;
-        Some(report::report(policy, fleet, self.members(fleet), now))
+        let report = report::report(policy, fleet, self.members(fleet), now);
+        Some(PolicyReport { stretched: self.stretched(), ..report })
     }
 
     fn members<'a>(&'a self, fleet: &'a Fleet) -> impl Iterator<Item = &'a Replica> + Clone {
@@ -205,17 +237,34 @@ impl Engine {
                 self.fleet_agenda.set(key, wake);
                 from = key + 1;
             }
-            if !self.replica_agenda.is_touched() {
+            if !self.replica_agenda.is_touched() && !self.fit_ceiling() {
                 return;
             }
         }
     }
 
+    /// How much longer periods are than the policies say.
+    fn stretch(&self) -> Stretch {
+        self.ceiling.as_ref().map_or(Stretch::NONE, Ceiling::stretch)
+    }
+
+    /// Stretches periods by what the rules ask for now; says whether that is to be told to every replica.
+    fn fit_ceiling(&mut self) -> bool {
+        let changes = self.ceiling.as_mut().is_some_and(Ceiling::fit);
+        if changes {
+            for replica in self.replicas.iter().flatten() {
+                self.replica_agenda.touch(replica.key.index);
+            }
+        }
+        changes
+    }
+
     fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
+        let stretch = self.stretch();
         let replica = self.replicas.get_mut(index as usize)?.as_mut()?;
         let key = replica.seen.policy;
         let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
-        replica.reconcile(fleet.as_deref(), now);
+        replica.reconcile(fleet.as_deref(), stretch, now);
         if let Some(spec) = fleet.as_ref().and_then(|fleet| fleet.spec.as_ref()) {
             replica.listen(spec, self.deaf_until, now);
         }
@@ -228,15 +277,20 @@ impl Engine {
         if let (Some(key), Some(spec)) = (key, fleet.as_ref().and_then(|fleet| fleet.spec.as_ref())) {
             replica.ask(key, spec, &mut self.rechecks, now, recorder.effects());
         }
+        if let Some(ceiling) = self.ceiling.as_mut().filter(|_| !replica.is_settled) {
+            let rate = replica.asks_at(fleet.as_ref().and_then(|fleet| fleet.spec.as_deref()));
+            ceiling.count(replica, rate);
+        }
         if !replica.is_settled {
-            gate::step(replica, key, fleet.as_deref(), now, recorder);
+            gate::step(replica, key, fleet.as_deref(), self.writes.as_mut(), now, recorder);
             if let (Some(key), Some(fleet)) = (key, fleet) {
+                fleet.foresee_gate(key, replica, now, recorder);
                 let followed = fleet.follows(replica);
                 fleet.note(replica, now);
                 if followed || fleet.follows(replica) {
                     self.fleet_agenda.touch(key.0);
                 }
-                replica.is_settled = fleet.spec.is_some() && replica.gate.is_settled();
+                replica.is_settled = fleet.spec.is_some() && gate::is_settled(replica);
             }
         }
         replica.next_look()

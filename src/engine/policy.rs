@@ -32,7 +32,7 @@ pub struct Policy {
 /// Whether decisions are carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Attempts are made and judged, gates are open, nothing is restarted.
+    /// Attempts are made and judged, gates are open, nothing is restarted; what enforcing would have done is told.
     Observe,
     /// Decisions are carried out.
     Enforce,

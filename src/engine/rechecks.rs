@@ -8,21 +8,34 @@ const MOST: u32 = 1_000;
 const WINDOW: Span = Span::from_secs(1);
 
 /// The re-checks of all replicas in the present window.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Rechecks {
+    most: u32,
     since: Time,
     taken: u32,
 }
 
 impl Rechecks {
+    /// At most so many in a window, and never more than without saying so.
+    pub(super) fn at_most(most: u32) -> Self {
+        let most = most.min(MOST);
+        Self { most, since: Time::ZERO, taken: 0 }
+    }
+
     /// Takes a place for a re-check, if there is one.
     pub(super) fn take(&mut self, now: Time) -> bool {
         if now.since(self.since) >= WINDOW {
-            *self = Self { since: now, taken: 0 };
+            (self.since, self.taken) = (now, 0);
         }
-        let is_free = self.taken < MOST;
+        let is_free = self.taken < self.most;
         self.taken += u32::from(is_free);
         is_free
+    }
+}
+
+impl Default for Rechecks {
+    fn default() -> Self {
+        Self::at_most(MOST)
     }
 }
 

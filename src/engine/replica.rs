@@ -1,15 +1,17 @@
 //! One replica: what was seen of it, what its rules hold of it, and when they ask next.
 
 use super::agenda::{NEVER, Wake};
+use super::ceiling::Rate;
 use super::fleet::{Compared, Edition};
+use super::foreseen::Foreseen;
 use super::gate::GateKeeper;
 use super::judge::Judge;
 use super::pulse::Pulse;
 use super::seat::StageOfLife;
 use super::{
-    Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass,
-    Pause, PerRule, Place, Policy, Presence, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time,
-    Verdict,
+    Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Observation, Obstacle, OutcomeClass, Pause,
+    PerRule, Place, Policy, Presence, ReplicaKey, ReplicaState, RuleKind, SeatKey, Stretch, Target, TargetProblem,
+    Time, Verdict,
 };
 
 /// One replica.
@@ -20,6 +22,8 @@ pub(super) struct Replica {
     pub(super) judges: PerRule<Option<Judge>>,
     pub(super) pulse: Option<Pulse>,
     pub(super) gate: GateKeeper,
+    /// What enforcing would have made of it; only while its policy observes.
+    pub(super) foreseen: Option<Box<Foreseen>>,
     /// The seat, where the owner gives none but the engine did.
     pub(super) assigned: Option<SeatKey>,
     /// What last stood in the way of a restart, so that it is told once.
@@ -32,8 +36,10 @@ pub(super) struct Replica {
     pub(super) compared: Compared,
     /// To look at it would do nothing but start attempts, until something happens to it.
     pub(super) is_settled: bool,
-    /// The policy's spec that the judges are in line with; `None` when something was seen since.
-    pub(super) reconciled_with: Option<Edition>,
+    /// How often its rules ask, as it is counted under the ceiling on attempts.
+    pub(super) rate: Rate,
+    /// The policy's spec and the stretch that the judges are in line with; `None` when something was seen since.
+    pub(super) reconciled_with: Option<(Edition, Stretch)>,
     /// The lead container that has finished starting.
     pub(super) started: Option<Incarnation>,
     /// When its startup rule passed, if we saw that.
@@ -59,6 +65,7 @@ impl Replica {
         let mut replica = Self {
             key,
             gate: GateKeeper::found(seen.gate, None),
+            foreseen: None,
             judges: PerRule::default(),
             pulse: None,
             assigned: None,
@@ -67,6 +74,7 @@ impl Replica {
             pause: None,
             compared: Compared::default(),
             is_settled: false,
+            rate: Rate::default(),
             reconciled_with: None,
             started: None,
             started_at: None,
@@ -104,6 +112,9 @@ impl Replica {
         if asked || is_another(beating, self.beating().map(|container| container.incarnation)) {
             self.gate.forget();
             self.obstacle = None;
+            if let Some(foreseen) = &mut self.foreseen {
+                foreseen.forget();
+            }
         }
         if ran.is_some() && ran != self.ran { Change::Replaced(stage) } else { Change::Same }
     }
@@ -114,7 +125,7 @@ impl Replica {
             self.judges[kind].as_ref().zip(policy.rule(kind)).is_some_and(|(judge, rule)| judge.is_failing(rule))
         };
         let restarting = [RuleKind::Startup, RuleKind::Liveness];
-        if policy.mode != Mode::Enforce || !restarting.into_iter().any(fails) {
+        if !restarting.into_iter().any(fails) {
             return None;
         }
         let may_ask = self.may_ask();
@@ -271,7 +282,7 @@ impl Replica {
         if self.seen.gate != GateSeen::Ungated {
             wake(self.gate.release(self.unselected), "gate without a policy");
         }
-        wake(self.gate.retry(), "gate to be written again");
+        wake(self.gate.next_write(), "gate to be written");
     }
 
     /// A startup rule that cannot be asked counts as absent.

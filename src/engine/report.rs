@@ -6,12 +6,14 @@ use super::replica::Replica;
 use super::seat::Seat;
 use super::{
     BudgetSettings, Gate, GateSeen, Lifecycle, Obstacle, Pause, PerRule, Policy, PolicyKey, Pool, Presence, Readiness,
-    Reason, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Span, StartupTimes, Target, TargetProblem, Time,
-    Trial,
+    Reason, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Span, StartupTimes, Stretched, Target,
+    TargetProblem, Time, Trial, WouldHave,
 };
 
 /// Our own errors in a row that are worth telling.
 const PERSISTENT: u32 = 3;
+/// A write that takes longer is worth telling.
+const LAGS: Span = Span::from_secs(1);
 
 /// What the engine holds of a policy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,6 +34,10 @@ pub struct PolicyReport {
     pub ungated: u32,
     /// Of those, closed at the API server for 5 s while the pool still takes them for ready.
     pub ejection_not_effective: u32,
+    /// Of those, with a gate that has stood otherwise at the API server than it should for a second.
+    pub unwritten: u32,
+    /// For how long at most.
+    pub write_lag: Span,
     /// Restarts carried out by this engine.
     pub restarts: u32,
     /// Of those, of replicas that had not finished starting.
@@ -52,10 +58,14 @@ pub struct PolicyReport {
     pub startups: Vec<(Option<RevisionKey>, StartupTimes)>,
     /// What is left of the restart budget; `None`: there is none.
     pub budget: Option<BudgetReport>,
+    /// The ceiling on the attempts of all policies, while it stretches their periods.
+    pub stretched: Option<Stretched>,
     /// Whether the pool is below its floor.
     pub floor: FloorReport,
     /// Whether restarts wait because many replicas are suspect at once.
     pub breaker: BreakerReport,
+    /// What enforcing would have done; only while the policy observes.
+    pub would_have: Option<WouldHave>,
     /// By rule: what can be said of it as a whole.
     pub rules: PerRule<Option<RuleReport>>,
     /// What can be said of the heartbeat rule as a whole; `None` without one.
@@ -216,6 +226,7 @@ pub(super) fn report<'a>(
         capacity: capacity::capacity(fleet, members.clone(), now),
         startups: fleet.startups.iter().cloned().collect(),
         budget: spec.and_then(|spec| spec.restart.budget).map(|settings| budget_report(fleet, settings, now)),
+        would_have: fleet.foresight.as_ref().map(|foresight| foresight.would_have),
         floor: match fleet.below_floor() {
             Some((_, Obstacle::Floor { ready, floor })) => FloorReport::Below { ready, floor },
             Some(_) | None => FloorReport::Above,
@@ -272,6 +283,11 @@ impl PolicyReport {
         self.replicas += 1;
         self.in_pool += u32::from(replica.seen.ready == Readiness::Ready);
         self.ejection_not_effective += u32::from(replica.gate.is_ejection_not_effective(now));
+        let lag = replica.gate.lag(now);
+        if lag >= LAGS {
+            self.unwritten += 1;
+            self.write_lag = self.write_lag.max(lag);
+        }
         match state {
             ReplicaState::Down | ReplicaState::Starting => self.starting += 1,
             ReplicaState::Suspect => self.suspect += 1,

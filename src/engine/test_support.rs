@@ -184,6 +184,15 @@ impl Bench {
         self.settle();
     }
 
+    /// Lets time pass, polling whenever the engine has asked for it.
+    pub(super) fn advance(&mut self, by: Span) {
+        let end = self.now + by;
+        while self.now < end {
+            self.settle();
+            self.now = self.engine.next_deadline().map_or(end, |(at, _)| at.min(end));
+        }
+    }
+
     /// Polls until the engine has nothing more to do now.
     pub(super) fn settle(&mut self) {
         loop {

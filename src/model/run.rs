@@ -1,7 +1,7 @@
 //! What came of a run.
 
 use super::Traffic;
-use crate::engine::{Loss, PerRule};
+use crate::engine::{Loss, PerRule, WouldHave};
 use crate::scenario::{Condition, TrueState};
 
 /// What came of a run.
@@ -27,6 +27,8 @@ pub struct Run {
     pub serving: u64,
     /// What costs the fleet capacity in the end, as the engine sees it.
     pub loss: Option<Loss>,
+    /// What enforcing would have done, if the policy was observed.
+    pub would_have: Option<WouldHave>,
 }
 
 /// A restart that the engine ordered.

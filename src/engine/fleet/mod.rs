@@ -3,6 +3,7 @@
 mod breaker;
 mod budget;
 mod floor;
+mod foresight;
 mod headcount;
 mod obstacle;
 mod restart;
@@ -20,9 +21,10 @@ use super::replica::Replica;
 use super::seat::{Order, StageOfLife};
 use super::startups::Startups;
 use super::{
-    BudgetSettings, NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind,
-    SharedFailure, Time, WhenBelow, gate,
+    BudgetSettings, Mode, NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey,
+    RuleKind, SharedFailure, Time, WhenBelow, gate,
 };
+use foresight::Foresight;
 use headcount::Headcount;
 use seats::Seats;
 use standings::{Latest, Standings};
@@ -59,6 +61,8 @@ pub(super) struct Fleet {
     /// Whether most replicas failed together when it was last looked at; only with a heartbeat rule, since whoever is
     /// asked looks by itself again.
     fails_together: bool,
+    /// What it would have done; only while its policy observes.
+    pub(super) foresight: Option<Box<Foresight>>,
     headcount: Headcount,
     /// How many replicas the owners want in all.
     desired: u32,
@@ -104,6 +108,7 @@ impl Fleet {
             self.ever_passed[kind] &= self.spec.as_ref().is_none_or(|old| asked(old) == asked(&spec));
         }
         self.ever_beat &= spec.heartbeat.is_some();
+        self.foresee_under(&spec);
         self.spec = Some(spec);
         self.seats.open_all();
         self.edition.0 = self.edition.0.wrapping_add(1);
@@ -131,6 +136,9 @@ impl Fleet {
         self.standings.change(replica.compared.in_fleet(key), Latest::default());
         self.wanting.remove(&replica.key.index);
         self.seats.vacate(replica.key);
+        if let Some(foresight) = &mut self.foresight {
+            foresight.seats.vacate(replica.key);
+        }
     }
 
     /// Counts anew what the owners want.
@@ -142,11 +150,12 @@ impl Fleet {
     /// may move the breaker or the floor, or free those who are held for their neighbours' sake.
     pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
         let Some(spec) = &self.spec else { return false };
+        let observes = spec.mode == Mode::Observe;
         let latest = Latest {
-            liveness: spec.fleet.breaker.and_then(|_| replica.liveness()),
+            liveness: (observes || spec.fleet.breaker.is_some()).then(|| replica.liveness()).flatten(),
             readiness: match spec.fleet.shared_failure {
                 SharedFailure::Hold => replica.readiness(),
-                SharedFailure::Ignore => None,
+                SharedFailure::Ignore => observes.then(|| replica.readiness()).flatten(),
             },
             stand: spec.floor.and_then(|_| gate::stand(replica, self, spec)),
         };
@@ -164,7 +173,7 @@ impl Fleet {
     pub(super) fn shared_failure(&self) -> Option<Obstacle> {
         let spec = self.spec.as_ref()?;
         match spec.fleet.shared_failure {
-            SharedFailure::Hold => self.standings.shared(),
+            SharedFailure::Hold => self.standings.readiness.shared(),
             SharedFailure::Ignore => None,
         }
     }
@@ -192,6 +201,7 @@ impl Fleet {
             None => {
                 self.wanting.remove(&index);
                 replica.obstacle = None;
+                replica.note_recovery();
             }
         }
     }
@@ -203,7 +213,8 @@ impl Fleet {
 
     /// Whether it matters to it what becomes of a replica: somebody wants a restart, or has one in flight there.
     pub(super) fn follows(&self, replica: &Replica) -> bool {
-        !self.wanting.is_empty() || replica.seat().is_some_and(|seat| self.seats.is_open(seat))
+        let is_open = |seat| self.seats.is_open(seat) || self.seats_decided_on().is_open(seat);
+        !self.wanting.is_empty() || replica.seat().is_some_and(is_open)
     }
 
     /// How many replicas the owners want in all.
@@ -230,12 +241,15 @@ impl Fleet {
             self.look_at_all(look);
         }
         self.restarts.budget.fit(spec.restart.budget, look.now);
-        let together = spec.heartbeat.is_some() && self.standings.shared().is_some();
+        let together = spec.heartbeat.is_some() && self.standings.readiness.shared().is_some();
         if std::mem::replace(&mut self.fails_together, together) && !together {
             self.await_anew(look);
         }
         self.supervise(&spec, look);
-        self.breaker.follow(&self.seats);
+        if let Some(foresight) = &mut self.foresight {
+            foresight.supervise(&spec.restart, look);
+        }
+        self.follow_trial();
         self.order(&spec, look);
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
@@ -251,6 +265,12 @@ impl Fleet {
                 look.replica_agenda.touch(*index);
             }
         }
+    }
+
+    /// A trial whose restart is off is to be made anew.
+    fn follow_trial(&mut self) {
+        let Self { breaker, seats, foresight, .. } = self;
+        breaker.follow(foresight.as_ref().map_or(seats, |foresight| &foresight.seats));
     }
 
     /// Every gate may have to move.
@@ -273,15 +293,18 @@ impl Fleet {
         let budget = spec.restart.budget.filter(|_| !self.wanting.is_empty());
         let next = budget.map(|budget| self.restarts.budget.next(budget, look.now)).filter(|at| *at > look.now);
         first.or(next, "restart budget grows");
-        first.or(self.seats.forgets_at(), "backoff forgotten");
-        for (_, seat) in self.seats.opened() {
+        let foreseen = || self.foresight.iter().map(|foresight| &foresight.seats);
+        for seats in std::iter::once(&self.seats).chain(foreseen()) {
+            first.or(seats.forgets_at(), "backoff forgotten");
+        }
+        for (_, seat) in self.seats.opened().chain(foreseen().flat_map(Seats::opened)) {
             first.or(seat.resets(&spec.restart), "backoff forgotten");
             first.or(seat.deadline(&spec.restart), "deadline of a restart");
             first.or(seat.doubted_until(), "lost answer of a restart");
         }
         for index in self.wanting.keys() {
             let replica = look.replicas.get(*index as usize).and_then(Option::as_ref);
-            let seat = replica.and_then(|replica| self.seats.get(replica.seat()?));
+            let seat = replica.and_then(|replica| self.seats_decided_on().get(replica.seat()?));
             let waits = seat.and_then(|seat| seat.waits(spec.restart.backoff, look.now));
             first.or(waits.map(|(until, _)| until), "restart may be tried");
         }

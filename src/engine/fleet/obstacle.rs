@@ -29,7 +29,7 @@ impl Fleet {
         if replica.is_backing_off() {
             return Some(Obstacle::KubeletBackoff);
         }
-        let seat = replica.seat().and_then(|seat| self.seats.get(seat));
+        let seat = replica.seat().and_then(|seat| self.seats_decided_on().get(seat));
         if let Some(seat) = seat.filter(|seat| seat.gave_up(&spec.restart)) {
             return Some(Obstacle::GaveUp { times: seat.memory.futile });
         }

@@ -2,7 +2,7 @@
 
 use super::super::seat::{Order, Seat, StageOfLife};
 use super::super::{
-    Effect, EffectResult, IntentStage, Obstacle, Policy, Reason, Refusal, ReplicaKey, RuleKind, SeatKey, Time,
+    Effect, EffectResult, IntentStage, Mode, Obstacle, Policy, Reason, Refusal, ReplicaKey, RuleKind, SeatKey, Time,
     TransitionKind,
 };
 use super::{Fleet, Look};
@@ -52,7 +52,8 @@ impl Fleet {
             let Some((intent, order)) = seat.memory.intent.zip(seat.order()) else { continue };
             let replica = intent.replica.and_then(|replica| look.replica(replica));
             let wanted = replica.filter(|replica| {
-                breaker.lets_go_on(key)
+                spec.mode == Mode::Enforce
+                    && breaker.lets_go_on(key)
                     && wanting.contains_key(&replica.key.index)
                     && order.container == replica.lead().map(|lead| lead.incarnation)
             });
@@ -83,7 +84,7 @@ impl Fleet {
         }
         let mut waiting: Vec<_> = self.wanting.iter().map(|(index, (since, rule))| (*since, *index, *rule)).collect();
         waiting.sort_unstable();
-        let mut in_flight = self.seats.opened().filter(|(_, seat)| seat.memory.intent.is_some()).count();
+        let mut in_flight = self.seats_decided_on().opened().filter(|(_, seat)| seat.memory.intent.is_some()).count();
         for (_, index, rule) in waiting {
             in_flight = self.decide_one(spec, index, rule, in_flight, look);
         }
@@ -110,7 +111,10 @@ impl Fleet {
         look: &mut Look<'_, '_>,
     ) -> usize {
         let Some(Some(replica)) = look.replicas.get(index as usize) else { return in_flight };
-        let seat = replica.seat().and_then(|seat| self.seats.get(seat));
+        if replica.foreseen.as_ref().is_some_and(|foreseen| foreseen.is_restarted) {
+            return in_flight;
+        }
+        let seat = replica.seat().and_then(|seat| self.seats_decided_on().get(seat));
         let is_in_flight = seat.is_some_and(|seat| seat.memory.intent.is_some());
         if is_in_flight && !seat.is_some_and(Seat::is_futile) {
             return in_flight;
@@ -125,7 +129,7 @@ impl Fleet {
                 replica.is_settled = false;
                 look.replica_agenda.touch(index);
                 let reason = Reason::Held { rule, by: obstacle };
-                look.recorder.record(Some(look.key), replica.key, look.now, TransitionKind::RestartRefused, reason);
+                look.recorder.record(Some(look.key), replica.key, look.now, self.held(obstacle), reason);
             }
             return in_flight;
         }
@@ -137,9 +141,13 @@ impl Fleet {
         let reason = judge.failed(rule, asked);
         let stage_of_life = if replica.is_started() { StageOfLife::Started } else { StageOfLife::Starting };
         let order = Order { container: replica.lead().map(|lead| lead.incarnation), reason, stage_of_life };
-        self.seats.open(seat_key).decide(replica.key, rule, order, look.now);
         self.breaker.decided(seat_key);
         replica.obstacle = None;
+        if self.foresight.is_some() {
+            self.foresee_restart(seat_key, order, rule, index, look);
+            return others + 1;
+        }
+        self.seats.open(seat_key).decide(replica.key, rule, order, look.now);
         look.recorder.record(Some(look.key), replica.key, look.now, TransitionKind::RestartDecided, reason);
         look.recorder.push(Effect::RecordIntent { policy: look.key, replica: replica.key, seat: seat_key, rule });
         others + 1

@@ -38,15 +38,15 @@ impl Standings {
         self.readiness.change(before.readiness, latest.readiness);
         self.stock.change(before.stand, latest.stand);
     }
-
-    /// At least two replicas fail the readiness rule, and more than half of the judged ones.
-    pub(super) fn shared(self) -> Option<Obstacle> {
-        let Tally { passing, failing } = self.readiness;
-        (failing >= 2 && failing > passing).then_some(Obstacle::SharedFailure { failing, judged: failing + passing })
-    }
 }
 
 impl Tally {
+    /// At least two replicas fail the rule, and more than half of the judged ones.
+    pub(super) fn shared(self) -> Option<Obstacle> {
+        let Self { passing, failing } = self;
+        (failing >= 2 && failing > passing).then_some(Obstacle::SharedFailure { failing, judged: failing + passing })
+    }
+
     /// All that are judged.
     pub(super) fn judged(self) -> u32 {
         self.passing + self.failing

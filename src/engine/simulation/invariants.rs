@@ -36,6 +36,12 @@ impl World {
                 assert!(evident, "seed {seed}: {pod:?} ejected without evidence");
             }
         }
+        if let Some(ceiling) = &self.engine.ceiling {
+            let replicas = self.engine.replicas.iter().flatten();
+            let asked: u64 = replicas.map(|replica| replica.asks_at(Some(&self.spec)).millionths()).sum();
+            assert_eq!(ceiling.wanted(), u128::from(asked), "seed {seed}: the ceiling is held against something else");
+            self.has_stretched |= ceiling.stretched().is_some();
+        }
         // A deadline in the past would make the world spin.
         if let Some((at, why)) = self.engine.next_deadline() {
             assert!(at > self.now, "seed {seed}: still due after a poll: {why}");

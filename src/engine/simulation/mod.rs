@@ -21,6 +21,10 @@ const FLOOR: FloorSettings =
 const HEARTBEAT: Heartbeat = Heartbeat { time_to_live: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
 const BUDGET: BudgetSettings = BudgetSettings { restarts: NonZeroU32::new(3).unwrap(), per: Span::from_secs(60) };
+/// Somebody has to wait now and then.
+const WRITES: NonZeroU32 = NonZeroU32::new(3).unwrap();
+/// The rules ask for about as much.
+const CEILING: NonZeroU32 = NonZeroU32::new(14).unwrap();
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
     min_judged: 2,
@@ -30,7 +34,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up, mut held, mut missed) = (0, 0, 0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held, mut missed, mut stretched) = (0, 0, 0, 0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -41,11 +45,13 @@ fn no_order_of_events_breaks_an_invariant() {
         given_up += u32::from(world.has_given_up);
         held += u32::from(world.has_held);
         missed += u32::from(world.has_missed);
+        stretched += u32::from(world.has_stretched);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
     assert!(held > 5, "only {held} worlds in which the floor held somebody");
     assert!(missed > 5, "only {missed} worlds in which somebody was ejected for its silence");
+    assert!(stretched > 5, "only {stretched} worlds in which periods were stretched");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
@@ -92,6 +98,7 @@ struct World {
     has_given_up: bool,
     has_held: bool,
     has_missed: bool,
+    has_stretched: bool,
     trace: Vec<String>,
 }
 
@@ -150,6 +157,7 @@ impl World {
             has_given_up: false,
             has_held: false,
             has_missed: false,
+            has_stretched: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -232,6 +240,7 @@ impl World {
             Effect::Restart { replica, incarnation, .. } => {
                 let seed = self.seed;
                 assert!(self.acknowledged.remove(&replica), "seed {seed}: a restart without its intent");
+                assert_eq!(self.spec.mode, Mode::Enforce, "seed {seed}: a restart while the policy observes");
                 self.check_breaker(replica);
                 self.check_efficacy(replica);
                 let result = self.fate();
@@ -307,6 +316,12 @@ impl World {
     /// The engine is killed; the next one knows what the API server holds.
     fn succeed(&mut self) {
         self.engine = Engine::new();
+        if self.seed.is_multiple_of(3) {
+            self.engine = std::mem::take(&mut self.engine).with_attempt_ceiling(CEILING);
+        }
+        if self.seed.is_multiple_of(2) {
+            self.engine = std::mem::take(&mut self.engine).with_write_limit(WRITES);
+        }
         self.in_flight.clear();
         self.acknowledged.clear();
         let desired = REPLICAS as u32;

@@ -9,7 +9,7 @@ use super::observer::{Attempt, Member, Moment, Observer, Standing, Turn};
 use super::traffic::{Pool, RoundRobin};
 use super::{Ejection, Restart, Run};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Outcome, OutcomeClass, PerRule, Policy,
+    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Mode, Outcome, OutcomeClass, PerRule, Policy,
     RuleKind, Span, Time,
 };
 use crate::scenario::{Condition, Endpoint, Opening, PerKind, Rotation, Scenario, Stores, TrueState};
@@ -120,6 +120,10 @@ impl<'a, O: Observer> World<'a, O> {
         self.run.undetected += self.members.iter().filter(is_stuck).count() as u64;
         let end = Time::ZERO + self.scenario.length();
         self.run.loss = self.engine.capacity(POLICY, end).and_then(|capacity| capacity.loss);
+        if self.policy.mode == Mode::Observe {
+            let end = Time::ZERO + self.scenario.length();
+            self.run.would_have = self.engine.report(POLICY, end).and_then(|report| report.would_have);
+        }
         self.run
     }
 

@@ -7,6 +7,7 @@ use crate::engine::{
     Place, PolicyKey, Readiness, Remembered, ReplicaKey, Slot, Target, Time,
 };
 
+/// The key of the policy.
 pub(super) const POLICY: PolicyKey = PolicyKey(0);
 const OWNER: OwnerKey = OwnerKey(0);
 

@@ -179,5 +179,9 @@ const fn words(kind: TransitionKind) -> &'static str {
         TransitionKind::LoopEnded => "no longer in a loop",
         TransitionKind::Returned => "returned",
         TransitionKind::DidNotReturn => "did not return",
+        TransitionKind::WouldHaveRestarted => "would have been restarted",
+        TransitionKind::WouldHaveEjected => "would have been ejected",
+        TransitionKind::WouldHaveAdmitted => "would have been admitted",
+        TransitionKind::WouldHaveHeld => "would have been held",
     }
 }

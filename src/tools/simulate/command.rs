@@ -10,7 +10,7 @@ use super::trace::{Trace, TraceForm};
 use crate::api::yaml::{self, YamlError};
 use crate::api::{ParsedPolicy, policy_from_str};
 use crate::engine::{Mode, Phase, Time};
-use crate::model::{self, Observer};
+use crate::model::{self, Observer, Run};
 use crate::report::{Delivery, NotDelivered, Output, Recording, ignore_closed_pipe};
 use crate::scenario::Scenario;
 use crate::tools::input::Input;
@@ -123,16 +123,16 @@ impl Candidate {
         Ok(Recorded { row: self.row(&run), recording: watchers.0 })
     }
 
-    fn row(self, run: &model::Run) -> Row {
-        Row { policy: self.file, outcome: Outcome::from(run), loss: run.loss.map(|loss| loss.to_string()) }
+    fn row(self, run: &Run) -> Row {
+        let loss = run.loss.map(|loss| loss.to_string());
+        Row { policy: self.file, outcome: Outcome::from(run), loss, would_have: run.would_have }
     }
 
-    /// What people may not expect of a policy that is not enforced: a line, if any.
+    /// What people may not expect of a policy that asks nobody: a line, if any. Of one that observes, its row tells.
     fn remark(&self) -> String {
         let file = &self.file;
         match self.policy.policy.mode {
-            Mode::Enforce => String::new(),
-            Mode::Observe => format!("{file} only observes: it restarts nobody and ejects nobody.\n"),
+            Mode::Enforce | Mode::Observe => String::new(),
             Mode::Paused => format!("{file} is paused: it asks nobody.\n"),
         }
     }

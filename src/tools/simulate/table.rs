@@ -2,9 +2,10 @@
 
 use std::iter;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::parting::Parting;
+use crate::engine::WouldHave;
 use crate::report::{Picture, Recording, Report, Table};
 use crate::tools::outcome::{Columns, Outcome, OutcomeDifference};
 
@@ -22,6 +23,9 @@ pub struct Row {
     /// What costs it capacity in the end, in a sentence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<String>,
+    /// What enforcing it would have done, if it was observed.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "by_name")]
+    pub would_have: Option<WouldHave>,
 }
 
 /// A policy, what came of it, and what happened.
@@ -36,8 +40,8 @@ pub struct Recorded {
 /// One policy.
 pub fn single(row: &Row, columns: Columns) -> Result<Report, serde_json::Error> {
     let report = Report::new(Table::new(header(columns), [row.cells(columns)]), &[row])?;
-    let report = report.with_csv(Table::new(header(Columns::All), [row.cells(Columns::All)]));
-    Ok(report.with_preamble(row.told()))
+    let csv = Table::new(header(Columns::All), [row.cells(Columns::All)]);
+    Ok(report.with_csv(csv).with_preamble(row.remark()))
 }
 
 /// One policy, and a picture of what happened.
@@ -49,7 +53,7 @@ pub fn pictured(recorded: Recorded, columns: Columns) -> Result<Report, serde_js
 pub fn comparison(first: Recorded, second: Recorded, columns: Columns) -> Result<Report, serde_json::Error> {
     let parting = Parting::of(&first.recording, &second.recording);
     let (left, right) = (&first.row, &second.row);
-    let preamble = in_words(parting.as_ref(), &left.policy, &right.policy) + &left.told() + &right.told();
+    let preamble = in_words(parting.as_ref(), &left.policy, &right.policy) + &left.remark() + &right.remark();
     let difference = right.outcome.minus(&left.outcome);
     let table = |columns| {
         let last = iter::once("difference".to_owned()).chain(difference.cells(columns)).collect();
@@ -68,9 +72,16 @@ struct Comparison<'a> {
 }
 
 impl Row {
-    /// A line on the capacity that it loses, if it does.
-    fn told(&self) -> String {
-        self.loss.as_ref().map(|loss| format!("{} loses capacity: {loss}.\n", self.policy)).unwrap_or_default()
+    /// A line on the capacity that it loses, if it does; two on what it would have done, if it is observed.
+    fn remark(&self) -> String {
+        let policy = &self.policy;
+        let loss = self.loss.as_ref().map(|loss| format!("{policy} loses capacity: {loss}.\n"));
+        let would_have = self.would_have.as_ref().map(|would_have| {
+            format!(
+                "{policy} only observes: it restarts nobody and ejects nobody.\nEnforced, it would have {would_have}.\n"
+            )
+        });
+        loss.into_iter().chain(would_have).collect()
     }
 
     fn cells(&self, columns: Columns) -> Vec<String> {
@@ -82,6 +93,10 @@ impl Recorded {
     fn picture(self) -> Picture {
         Picture::Run { name: self.row.policy, recording: self.recording }
     }
+}
+
+fn by_name<S: Serializer>(would_have: &Option<WouldHave>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(would_have.iter().flat_map(WouldHave::counts))
 }
 
 fn header(columns: Columns) -> impl Iterator<Item = &'static str> {

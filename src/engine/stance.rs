@@ -1,0 +1,68 @@
+//! Where a gate was decided to stand, be it carried out or only foreseen.
+
+use super::{Gate, Obstacle, Reason};
+
+/// Where a gate was decided to stand.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stance {
+    /// What was decided for the present containers.
+    held: Option<(Gate, Reason)>,
+    /// How many failures in a row there were when last nobody was ejected for them, since they were shared.
+    spared: u32,
+    /// What was decided last, for whatever container.
+    last: Option<Gate>,
+}
+
+impl Stance {
+    /// It stood so already; `held` if that was decided for the present containers.
+    pub(super) fn found(held: Option<(Gate, Reason)>, last: Option<Gate>) -> Self {
+        Self { held, spared: 0, last }
+    }
+
+    /// What was decided for the present containers.
+    pub(super) fn held(&self) -> Option<(Gate, Reason)> {
+        self.held
+    }
+
+    /// What was decided last, for whatever container.
+    pub(super) fn last(&self) -> Option<Gate> {
+        self.last
+    }
+
+    /// It was decided that it stands open.
+    pub(super) fn is_open(&self) -> bool {
+        self.held.is_some_and(|(gate, _)| gate == Gate::Open)
+    }
+
+    /// What spoke against an ejection still does until it is asked again: when a shared failure ends, not all are asked
+    /// at the same instant.
+    pub(super) fn spared(&self, streak: u32) -> Option<Obstacle> {
+        match self.held {
+            Some((Gate::Open, Reason::Held { by: by @ Obstacle::SharedFailure { .. }, .. }))
+                if self.spared == streak =>
+            {
+                Some(by)
+            }
+            Some(_) | None => None,
+        }
+    }
+
+    /// The container is another one: nothing is decided for it yet.
+    pub(super) fn forget(&mut self) {
+        self.held = None;
+    }
+
+    /// Takes a decision, made after so many readiness failures in a row; says whether it moves the gate.
+    pub(super) fn take(&mut self, gate: Gate, reason: Reason, failures: u32) -> bool {
+        if let Reason::Held { by: Obstacle::SharedFailure { .. }, .. } = reason {
+            self.spared = failures;
+        }
+        // A streak that goes on is no news: the reason stays the one of the decision.
+        if self.held.is_none_or(|(held, why)| held != gate || why.name() != reason.name()) {
+            self.held = Some((gate, reason));
+        }
+        // A new replica that stays outside has not been ejected from anything.
+        let before = self.last.replace(gate).unwrap_or(Gate::Closed);
+        before != gate
+    }
+}
