@@ -30,6 +30,7 @@ pub fn engine(policy: Policy, replicas: u32, now: Time) -> Engine {
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(index)),
             node: None,
+            revision: None,
             lifecycle: Lifecycle::Live,
             ready: Readiness::Ready,
             gate: GateSeen::Set(Gate::Open),

@@ -97,6 +97,7 @@ pub struct Counts {
     pub in_loop: u32,
     pub gave_up: u32,
     pub breaker_open: bool,
+    pub shared_failures: u32,
     pub below_floor: bool,
 }
 
@@ -185,6 +186,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         gave_up: report.gave_up,
         below_floor: report.floor != FloorReport::Above,
         breaker_open: report.breaker != BreakerReport::Closed,
+        shared_failures: u32::try_from(report.parts.len()).unwrap_or(u32::MAX),
     };
     PolicyState {
         namespace: record.name.namespace.to_string(),

@@ -187,7 +187,7 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
     let held = |by| (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by });
     if let (Gate::Closed, Reason::Failed { streak, .. }) = own
-        && let Some(by) = policy.shared_failure().or(spared(&replica.gate, streak)).filter(|_| is_in)
+        && let Some(by) = policy.shared_failure(replica).or(spared(&replica.gate, streak)).filter(|_| is_in)
     {
         return held(by);
     }

@@ -1,8 +1,8 @@
 //! Everything the engine can be told. Inputs are facts; none of them is a request.
 
 use super::{
-    AttemptId, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SeatKey,
-    Slot, Span, Time,
+    AttemptId, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RevisionKey, RuleKind,
+    SeatKey, Slot, Span, Time,
 };
 
 /// One fact.
@@ -110,6 +110,8 @@ pub struct Observation {
     pub place: Place,
     /// Where it runs; `None` before it is scheduled.
     pub node: Option<NodeKey>,
+    /// The template it was made from; `None` where its owner does not tell templates apart.
+    pub revision: Option<RevisionKey>,
     /// Whether it is being ended.
     pub lifecycle: Lifecycle,
     /// What the pool follows: in a cluster the pod's own `Ready` condition.

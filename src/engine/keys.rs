@@ -28,6 +28,10 @@ pub struct OwnerKey(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeKey(pub u32);
 
+/// The revision of a workload: replicas of one revision were made from the same template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RevisionKey(pub u32);
+
 /// What a rule asks: equal exactly when handler and container are. Evidence belongs to a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Question(pub u64);

@@ -65,21 +65,24 @@ use record::Recorder;
 use replica::Replica;
 
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
-pub use fleet::Trial;
+pub use fleet::{Part, Trial};
 pub use input::{
     Container, ContainerState, EffectResult, Gate, GateSeen, Input, Intent, IntentStage, Lifecycle, NodeState,
     Observation, Owner, OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
 };
 pub use keys::{
-    AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, SeatKey, Slot, TransitionId,
+    AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, RevisionKey, SeatKey, Slot,
+    TransitionId,
 };
-pub use outcome::{Evidence, Outcome, OutcomeClass};
+pub use outcome::{Evidence, Failure, Outcome, OutcomeClass};
 pub use policy::{
     Amount, Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool,
     RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
 };
-pub use reason::{Obstacle, Reason};
-pub use report::{BreakerReport, FloorReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
+pub use reason::{Among, Obstacle, Reason};
+pub use report::{
+    BreakerReport, FloorReport, PartReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport,
+};
 pub use time::{Span, Time};
 
 /// The decision engine.

@@ -5,8 +5,8 @@ use super::fleet::{Compared, Edition};
 use super::gate::GateKeeper;
 use super::judge::Judge;
 use super::{
-    Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass,
-    PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
+    Container, ContainerState, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass, PerRule,
+    Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
 };
 
 /// One replica.
@@ -125,20 +125,20 @@ impl Replica {
 
     /// What the latest attempt of the readiness rule came to; `None` while that rule does not judge the replica: it is
     /// starting, down or being ended, or has no finished attempt.
-    pub(super) fn readiness(&self) -> Option<Evidence> {
+    pub(super) fn readiness(&self) -> Option<OutcomeClass> {
         self.latest(RuleKind::Readiness).filter(|_| self.is_started() || self.startup_rule_is_absent())
     }
 
     /// What the latest attempt of the liveness rule came to; `None` while that rule does not judge the replica. Without
     /// a startup rule it is starting until a rule has passed.
-    pub(super) fn liveness(&self) -> Option<Evidence> {
+    pub(super) fn liveness(&self) -> Option<OutcomeClass> {
         self.latest(RuleKind::Liveness).filter(|_| self.is_started())
     }
 
-    fn latest(&self, kind: RuleKind) -> Option<Evidence> {
+    fn latest(&self, kind: RuleKind) -> Option<OutcomeClass> {
         let container = self.container(kind).filter(|container| runs(container.state))?;
         let judge = self.judges[kind].as_ref().filter(|judge| judge.container == container.incarnation)?;
-        judge.last.filter(|_| self.is_live()).map(OutcomeClass::evidence)
+        judge.last.filter(|_| self.is_live())
     }
 
     /// It is meant to run.

@@ -4,8 +4,8 @@ use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
 use super::seat::Seat;
 use super::{
-    Gate, GateSeen, Lifecycle, Obstacle, PerRule, Policy, PolicyKey, Pool, Readiness, Reason, ReplicaKey, RuleKind,
-    SeatKey, SeatMemory, TargetProblem, Time, Trial,
+    Gate, GateSeen, Lifecycle, Obstacle, OutcomeClass, Part, PerRule, Policy, PolicyKey, Pool, Readiness, Reason,
+    ReplicaKey, RuleKind, SeatKey, SeatMemory, TargetProblem, Time, Trial,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -44,6 +44,8 @@ pub struct PolicyReport {
     pub floor: FloorReport,
     /// Whether restarts wait because many replicas are suspect at once.
     pub breaker: BreakerReport,
+    /// The parts of the fleet whose restarts wait because its replicas fail together.
+    pub parts: Vec<PartReport>,
     /// By rule: what can be said of it as a whole.
     pub rules: PerRule<Option<RuleReport>>,
     /// Seats that remember anything, in key order.
@@ -78,6 +80,21 @@ pub enum BreakerReport {
         /// How far it is with trying whether restarts help.
         trial: Trial,
     },
+}
+
+/// A part of the fleet whose restarts wait because its replicas fail together, or did until less than the cooldown ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartReport {
+    /// Which.
+    pub part: Part,
+    /// Judged replicas of it that fail.
+    pub failing: u32,
+    /// Judged replicas of it.
+    pub judged: u32,
+    /// How the first of them failed last.
+    pub last: Option<OutcomeClass>,
+    /// How far it is with trying whether restarts help.
+    pub trial: Trial,
 }
 
 /// Whether the pool is below its floor.
@@ -156,7 +173,7 @@ pub enum ReplicaState {
 pub(super) fn report<'a>(
     policy: PolicyKey,
     fleet: &Fleet,
-    members: impl Iterator<Item = &'a Replica>,
+    members: impl Iterator<Item = &'a Replica> + Clone,
     now: Time,
 ) -> PolicyReport {
     let spec = fleet.spec.as_deref();
@@ -170,13 +187,18 @@ pub(super) fn report<'a>(
             Some((_, Obstacle::Floor { ready, floor })) => FloorReport::Below { ready, floor },
             Some(_) | None => FloorReport::Above,
         },
-        breaker: match fleet.breaker {
+        breaker: match fleet.breakers.fleet {
             Breaker::Closed => BreakerReport::Closed,
             Breaker::Open { trial, .. } => {
                 let (suspect, judged) = fleet.suspects();
                 BreakerReport::Open { suspect, judged, trial }
             }
         },
+        parts: fleet
+            .breakers
+            .parts()
+            .filter_map(|(part, breaker)| part_report(fleet, part, breaker, members.clone()))
+            .collect(),
         seats: fleet.seats.iter().map(|(seat, held)| seat_report(seat, held, spec)).collect(),
         ..PolicyReport::default()
     };
@@ -236,6 +258,21 @@ impl PolicyReport {
             rule.prober_errors += u32::from(errors >= PERSISTENT);
         }
     }
+}
+
+fn part_report<'a>(
+    fleet: &Fleet,
+    part: Part,
+    breaker: &Breaker,
+    mut members: impl Iterator<Item = &'a Replica>,
+) -> Option<PartReport> {
+    let trial = breaker.trial()?;
+    let (failing, judged) = fleet.suspects_of(part);
+    let failed = |replica: &Replica| {
+        let judge = replica.judges[part.rule()].as_ref().filter(|judge| judge.is_suspect())?;
+        judge.last.filter(|_| Part::of(replica).any(|of| of == part))
+    };
+    Some(PartReport { part, failing, judged, last: members.find_map(failed), trial })
 }
 
 fn seat_report(seat: SeatKey, held: &Seat, spec: Option<&Policy>) -> SeatReport {

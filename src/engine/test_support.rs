@@ -119,6 +119,7 @@ impl Bench {
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(index)),
             node: None,
+            revision: None,
             lifecycle: Lifecycle::Live,
             ready: Readiness::NotReady,
             gate: GateSeen::Unset,

@@ -6,7 +6,7 @@ use super::Index;
 use crate::api::{Handler, ParsedPolicy, SeatName};
 use crate::cluster::records::{OwnerRecord, PodRecord, PolicyRecord};
 use crate::cluster::target;
-use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RuleKind, SeatKey, Slot};
+use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot};
 
 /// Where an attempt goes, and what it asks there.
 #[derive(Debug, PartialEq, Eq)]
@@ -80,6 +80,11 @@ impl Index {
     /// A node's name.
     pub fn node(&self, node: NodeKey) -> Option<&str> {
         self.nodes.name(node)
+    }
+
+    /// A revision's name: the hash that its owner labels its pods with.
+    pub fn revision(&self, revision: RevisionKey) -> Option<&str> {
+        self.revisions.name(revision)
     }
 
     /// A seat's name in the status.

@@ -5,6 +5,7 @@ mod owners;
 mod pods;
 mod policies;
 mod replay;
+mod revisions;
 mod slab;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use crate::engine::{Gate, GateSeen, Input, NodeState, Observation, ReplicaKey, T
 use owners::{Nodes, Owners};
 use pods::Pod;
 use policies::Policies;
+use revisions::Revisions;
 use slab::Slab;
 
 pub use super::listing::WatchHealth;
@@ -29,6 +31,7 @@ pub struct Index {
     policies: Policies,
     owners: Owners,
     nodes: Nodes,
+    revisions: Revisions,
     pod_watch: Listing<PodRecord>,
     policy_watch: Listing<PolicyRecord>,
     node_watch: Listing<NodeRecord>,
@@ -48,6 +51,7 @@ impl Index {
                 Scope::Cluster => NodeState::NotReady,
                 Scope::Namespace(_) => NodeState::Ready,
             }),
+            revisions: Revisions::default(),
             pod_watch: Listing::default(),
             policy_watch: Listing::default(),
             node_watch: Listing::default(),
@@ -200,6 +204,7 @@ impl Index {
             owner,
             place,
             node,
+            revision: pod.record.revision().map(|revision| self.revisions.key(revision)),
             lifecycle: pod.record.lifecycle,
             ready: pod.record.ready,
             gate: pod.record.gate,

@@ -79,6 +79,16 @@ pub enum Network {
 }
 
 const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
+/// The labels by which an owner tells the templates apart that it makes pods from: a ReplicaSet of a Deployment, and a
+/// StatefulSet or DaemonSet.
+const REVISIONS: [&str; 2] = ["pod-template-hash", "controller-revision-hash"];
+
+impl PodRecord {
+    /// The revision that it was made from, if its owner tells.
+    pub fn revision(&self) -> Option<&str> {
+        REVISIONS.into_iter().find_map(|label| self.labels.get(label)).map(String::as_str)
+    }
+}
 
 impl From<core::Pod> for PodRecord {
     fn from(pod: core::Pod) -> Self {

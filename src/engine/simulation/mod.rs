@@ -27,7 +27,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up, mut held) = (0, 0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held, mut shared) = (0, 0, 0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -37,11 +37,13 @@ fn no_order_of_events_breaks_an_invariant() {
         trials += world.trials;
         given_up += u32::from(world.has_given_up);
         held += u32::from(world.has_held);
+        shared += world.shared;
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
     assert!(held > 5, "only {held} worlds in which the floor held somebody");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
+    assert!(shared > SEEDS, "only {shared} restarts waited for a node or a revision");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
 
@@ -78,6 +80,10 @@ struct World {
     trials: u64,
     has_given_up: bool,
     has_held: bool,
+    /// The node to which the path is cut.
+    cut: Option<NodeKey>,
+    /// Restarts that waited for what a node or a revision shares.
+    shared: u64,
     trace: Vec<String>,
 }
 
@@ -104,6 +110,7 @@ impl World {
         spec.restart.deadline = Span::from_secs(40);
         spec.restart.give_up_after = std::num::NonZeroU32::new(GIVE_UP_AFTER);
         spec.fleet.breaker = Some(BREAKER);
+        spec.fleet.shared_failure = SharedFailure::Hold;
         spec.floor = Some(FLOOR);
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
         let mut world = Self {
@@ -123,6 +130,8 @@ impl World {
             trials: 0,
             has_given_up: false,
             has_held: false,
+            cut: None,
+            shared: 0,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -133,13 +142,14 @@ impl World {
     }
 
     fn step(&mut self) {
-        match self.below(40) {
+        match self.below(41) {
             0 => self.with_pod(|pod, _| pod.healthy = !pod.healthy),
             1 => self.with_pod(|pod, now| pod.run_again(now)),
             2 => self.with_pod(|pod, _| pod.state = ContainerState::Down),
             3 => self.delete_one(),
             4 => self.edit(),
             5 => self.succeed(),
+            6 => self.cut = self.cut.is_none().then_some(NodeKey(self.below(2) as u32)),
             _ => self.now = self.now + Span::from_millis(self.below(900)),
         }
         self.recreate();
@@ -195,10 +205,10 @@ impl World {
                 }
                 self.engine.handle(self.now, Input::IntentResult { replica, result });
             }
-            Effect::Restart { replica, incarnation, .. } => {
+            Effect::Restart { replica, rule, incarnation, .. } => {
                 let seed = self.seed;
                 assert!(self.acknowledged.remove(&replica), "seed {seed}: a restart without its intent");
-                self.check_breaker(replica);
+                self.check_breaker(replica, rule);
                 self.check_efficacy(replica);
                 let result = self.fate();
                 if let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica)
@@ -222,7 +232,11 @@ impl World {
             let AttemptId { replica, rule, .. } = attempt;
             let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica) else { continue };
             let runs = matches!(pod.state, ContainerState::Running { .. });
-            let class = if runs && pod.healthy { OutcomeClass::Passed } else { OutcomeClass::Refused };
+            let class = match self.cut {
+                Some(node) if node == pod.node() => OutcomeClass::ConnectTimeout,
+                Some(_) | None if runs && pod.healthy => OutcomeClass::Passed,
+                Some(_) | None => OutcomeClass::NoResponse,
+            };
             pod.failed[rule] |= class.evidence() == Evidence::Fail;
             match self.below(12) {
                 0 => {}
@@ -265,7 +279,11 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(7) {
+        match self.below(8) {
+            7 => {
+                let hold = self.spec.fleet.shared_failure == SharedFailure::Ignore;
+                self.spec.fleet.shared_failure = if hold { SharedFailure::Hold } else { SharedFailure::Ignore };
+            }
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
             2 => {
@@ -370,6 +388,10 @@ impl Pod {
         (self.failed, self.admitted) = (PerRule::default(), false);
     }
 
+    fn node(&self) -> NodeKey {
+        NodeKey(self.ordinal % 2)
+    }
+
     fn seen(&self, remembered: Option<Remembered>) -> Input {
         let container = Container { incarnation: self.incarnation, state: self.state, remembered };
         let target = Some(Target::Container(container));
@@ -381,7 +403,8 @@ impl Pod {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(self.ordinal)),
-            node: None,
+            node: Some(self.node()),
+            revision: Some(RevisionKey(self.key.generation % 2)),
             lifecycle: self.lifecycle,
             ready,
             gate: self.gate,

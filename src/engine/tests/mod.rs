@@ -16,5 +16,6 @@ mod gates;
 mod rechecks;
 mod restarts;
 mod seats;
+mod shared;
 mod skip;
 mod verdicts;
