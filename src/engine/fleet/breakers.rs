@@ -39,13 +39,14 @@ impl Breakers {
         now: Time,
         mut tell: impl FnMut((FleetTransitionKind, Reason)),
     ) {
-        self.fleet.step(settings, Among::Fleet, standings.liveness.all, now).map(&mut tell);
+        self.fleet.step(settings, Among::Fleet, standings.liveness.all, now).into_iter().for_each(&mut tell);
         for part in settings.into_iter().flat_map(|settings| failing_together(settings, standings)) {
             self.parts.entry(part).or_default();
         }
         self.parts.retain(|part, breaker| {
             let settings = settings.map(|settings| part.settings(settings));
-            breaker.step(settings.as_ref(), part.among(), part.sharing(standings), now).map(&mut tell);
+            let moved = breaker.step(settings.as_ref(), part.among(), part.sharing(standings), now);
+            moved.into_iter().for_each(&mut tell);
             *breaker != Breaker::Closed
         });
     }

@@ -164,10 +164,7 @@ impl Reached {
 impl Sign {
     /// What an attempt that ended so says; `None` if nothing.
     pub(super) fn of(class: OutcomeClass) -> Option<Self> {
-        match class {
-            OutcomeClass::Passed => Some(Self::Passed),
-            failed => failed.failure().map(Self::Failed),
-        }
+        if class == OutcomeClass::Passed { Some(Self::Passed) } else { class.failure().map(Self::Failed) }
     }
 }
 

@@ -186,7 +186,8 @@ impl Fleet {
         }
         let intent = replica.seat().and_then(|seat| self.seats.get(seat)?.memory.intent);
         let is_failing = judge.is_failing(rule) || intent.is_some_and(|intent| intent.rule == RuleKind::Startup);
-        is_failing.then_some(Sign::Failed(Failure::NoResponse))
+        let failure = judge.last.and_then(OutcomeClass::failure);
+        is_failing.then_some(Sign::Failed(failure.unwrap_or(Failure::NoResponse)))
     }
 
     /// What is to be done about too few ready replicas, and how few those are, if they are.
