@@ -59,6 +59,27 @@ fn a_health_check_and_beats_find_each_death_within_the_smaller_of_their_windows(
     }
 }
 
+#[test]
+fn who_cannot_be_reached_with_its_whole_node_is_neither_ejected_nor_restarted() {
+    let [without, with] = both("node");
+    assert_eq!((without.restarts.len(), with.restarts.len()), (6, 0));
+    assert_eq!((without.ejections.len(), with.ejections.len()), (3, 0));
+    assert_eq!((one_decimal(without.truly_serving()), one_decimal(with.truly_serving())), (8.6, 9.0));
+}
+
+#[test]
+fn a_bad_revision_is_out_of_the_pool_and_hardly_restarted_and_the_old_one_serves() {
+    let [without, with] = both("revision");
+    assert_eq!((without.restarts.len(), with.restarts.len()), (12, 2));
+    assert_eq!((without.total_errors(), with.total_errors()), (0, 0));
+}
+
+#[test]
+fn a_revision_that_does_not_start_is_hardly_restarted() {
+    let [without, with] = both("startup");
+    assert_eq!((without.restarts.len(), with.restarts.len()), (16, 2));
+}
+
 /// What comes of a rule's scenario without the rule, and with it.
 fn both(rule: &str) -> [Run; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet").join(rule);

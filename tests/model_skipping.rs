@@ -35,6 +35,8 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             prop::collection::btree_set((0..count, turn()), 0..4),
             prop::collection::btree_map((0u32..2, turn()), 1u32..20, 0..3),
             prop::collection::btree_map((0..count, turn()), 0u32..5, 0..3),
+            prop::collection::btree_map((0u32..3, turn()), 1u32..40, 0..3),
+            prop::collection::btree_map(0..count, 0u32..2, 0..4),
         )
     });
     let chances = prop::collection::vec((0usize..6, 5u32..80, 1u32..20), 0..4);
@@ -46,7 +48,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
     );
     (fleet, requests, chance, network).prop_map(|(fleet, requests, (chances, jitter, startup, seed), network)| {
         let (rotation, resolve, propagation) = network;
-        let ((count, turns, first), requests_from, joins, reopenings, stores, stuck) = fleet;
+        let ((count, turns, first), requests_from, joins, reopenings, stores, stuck, cuts, revisions) = fleet;
         let joined = |replica: &u32, turn: &u32| joins.get(replica).is_none_or(|joins| joins < turn);
         let stores = stores.iter().map(|((store, at), turns)| {
             let store = ["state", "billing"][*store as usize];
@@ -54,6 +56,7 @@ fn scenario() -> impl Strategy<Value = Scenario> {
         });
         let stuck = stuck.keys().filter(|(replica, at)| joined(replica, at));
         let stuck = stuck.map(|(replica, at)| json!({"replica": replica, "at": at, "stuck": {}}));
+        let cuts = cuts.iter().map(|((node, at), turns)| json!({"node": node, "at": at, "cut": {"for": turns}}));
         let reopenings = reopenings.iter().filter(|(replica, at)| joined(replica, at));
         let file: ScenarioFile = serde_json::from_value(json!({
             "turn": "1s",
@@ -65,9 +68,9 @@ fn scenario() -> impl Strategy<Value = Scenario> {
             "registry": {"beat": 2, "timeToLive": 6},
             "resolve": resolve,
             "propagation": propagation,
-            "replicas": {"count": count, "startup": startup, "joins": joins},
+            "replicas": {"count": count, "startup": startup, "joins": joins, "nodes": 3, "revisions": revisions},
             "reopenings": reopenings.map(|(replica, at)| json!({"replica": replica, "at": at})).collect::<Vec<_>>(),
-            "faults": stores.chain(stuck).collect::<Vec<_>>(),
+            "faults": stores.chain(stuck).chain(cuts).collect::<Vec<_>>(),
             "startupJitter": jitter,
             "randomFaults": chances.into_iter().map(chance_of).collect::<Vec<_>>(),
         }))

@@ -29,7 +29,7 @@ pub const GAVE_UP: &str = "GaveUp";
 pub const BELOW_FLOOR: &str = "BelowFloor";
 /// True while restarts wait because many replicas are suspect at once.
 pub const BREAKER_OPEN: &str = "BreakerOpen";
-/// True while replicas are kept in the pool because most of the fleet shares their readiness failure.
+/// True while replicas are not ejected or restarted because their neighbours fail with them.
 pub const SHARED_FAILURE: &str = "SharedFailure";
 /// True while replicas are let alone on purpose.
 pub const PAUSED: &str = "Paused";

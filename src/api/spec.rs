@@ -358,20 +358,23 @@ pub enum Through {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FleetSpec {
-    /// When restarts wait because many replicas are suspect at once.
+    /// When restarts wait because many replicas are suspect at once: of the fleet, of a node that cannot be reached, or of
+    /// a revision.
     #[serde(default)]
     pub breaker: BreakerSpec,
 
-    /// What to do about a readiness failure that most replicas share. It is shared while at least two of the judged
-    /// replicas, and more than half of them, failed their latest attempt; starting and terminating replicas do not count.
-    /// Hold: nobody who is in the pool is ejected for it, since no replica is worse off than its neighbours. Ignore: each
-    /// replica is ejected by its own failures. Default Hold.
+    /// What to do about a readiness failure that replicas share. It is shared while at least two of the judged replicas,
+    /// and more than half of them, failed their latest attempt alike, unless most of another revision passes; or while
+    /// all judged replicas of a node, at least two, cannot be reached and somebody elsewhere passes. Starting and
+    /// terminating replicas do not count. Hold: nobody who is in the pool is ejected for it, since no replica is worse
+    /// off than its neighbours. Ignore: each replica is ejected by its own failures. Default Hold.
     #[serde(default)]
     pub shared_failure: SharedFailureSpec,
 }
 
 /// When restarts wait because many replicas are suspect at once: a restart does not heal what they share. A replica is
-/// suspect once its latest liveness attempt failed, long before that rule wants a restart.
+/// suspect once its latest liveness attempt failed, long before that rule wants a restart. The same settings hold for the
+/// replicas of a revision, as to liveness and as to startup, and for a node of which no replica can be reached.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct BreakerSpec {

@@ -1,5 +1,7 @@
 //! What is true of a policy as a whole, in the sentences of its conditions.
 
+use std::collections::BTreeMap;
+
 use crate::api::conditions::{
     ACCEPTED, BEATS_TOO_RARE, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds,
     LOOPING, NEVER_PASSED, PAUSE_INVALID, PAUSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE,
@@ -11,8 +13,8 @@ use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, FloorReport, Gate, Obstacle, Pause, PolicyKey, PolicyReport, Reason, Refusal, RuleKind, SeatReport,
-    Span, Trial, WhenBelow,
+    Among, BreakerReport, FloorReport, Gate, Obstacle, Part, PartReport, Pause, PolicyKey, PolicyReport, Reason,
+    Refusal, RuleKind, SeatReport, Span, Trial, WhenBelow,
 };
 use crate::runtime::timestamp;
 
@@ -277,27 +279,58 @@ fn breaker_open(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Clai
         }
         Trial::Helped => ("Restarting", "the restart that was tried has helped, so restarts go on".to_owned()),
     };
-    Claim::holds(BREAKER_OPEN, reason, format!("{}: {course}", Reason::Suspects { suspect, judged }))
+    Claim::holds(
+        BREAKER_OPEN,
+        reason,
+        format!("{}: {course}", Reason::Suspects { among: Among::Fleet, suspect, judged }),
+    )
 }
 
 fn shared_failure(index: &Index, report: &PolicyReport) -> Claim {
-    let held: Vec<_> = report
-        .replica_reports
-        .iter()
-        .filter_map(|replica| match replica.gate {
-            Some((
-                Gate::Open,
-                reason @ (Reason::Held { by: Obstacle::SharedFailure { .. }, .. }
-                | Reason::HeldWithoutBeat { by: Obstacle::SharedFailure { .. } }),
-            )) => Some((index.pod(replica.replica)?.name.name.to_string(), reason)),
-            Some(_) | None => None,
-        })
-        .collect();
-    let Some(&(_, reason)) = held.first() else {
-        return Claim::fails(SHARED_FAILURE, "None", "no replica is kept in the pool for its neighbours' sake");
+    let restarts = report.parts.iter().map(|part| ("RestartsHeld", format!("restarts wait: {}", cause(index, part))));
+    let ejections = kept_in(index, report).into_iter().map(|(node, (pods, reason))| {
+        let on_node = node.map(|node| format!(" (node {node})")).unwrap_or_default();
+        ("NoWorseThanNeighbours", format!("{}{on_node}: {reason}", list(pods.into_iter())))
+    });
+    let claims: Vec<_> = ejections.chain(restarts).collect();
+    let Some(&(reason, _)) = claims.first() else {
+        return Claim::fails(SHARED_FAILURE, "None", "no replica is spared for failing as its neighbours do");
     };
-    let pods = list(held.into_iter().map(|(pod, _)| pod));
-    Claim::holds(SHARED_FAILURE, "NoWorseThanNeighbours", format!("{pods}: {reason}"))
+    let told: Vec<_> = claims.into_iter().map(|(_, told)| told).collect();
+    Claim::holds(SHARED_FAILURE, reason, told.join("; "))
+}
+
+/// The pods that are in although their readiness rule fails, since their neighbours fail with them, and the reason of one
+/// of them; by node, where the path to that is cut.
+fn kept_in(index: &Index, report: &PolicyReport) -> BTreeMap<Option<String>, (Vec<String>, Reason)> {
+    let mut kept: BTreeMap<Option<String>, (Vec<String>, Reason)> = BTreeMap::new();
+    for replica in &report.replica_reports {
+        if let Some((Gate::Open, reason)) = replica.gate
+            && let Reason::Held { by, .. } | Reason::HeldWithoutBeat { by } = reason
+            && let Obstacle::SharedFailure { among, .. } = by
+            && let Some(pod) = index.pod(replica.replica)
+        {
+            let node = pod.node.as_deref().filter(|_| among == Among::Node).map(str::to_owned);
+            kept.entry(node).or_insert_with(|| (Vec::new(), reason)).0.push(pod.name.name.to_string());
+        }
+    }
+    kept
+}
+
+/// What the replicas of a part share: `4 of 4 on node b: connect timeout`.
+fn cause(index: &Index, part: &PartReport) -> String {
+    let PartReport { part, failing, judged, last, .. } = *part;
+    let name = match part {
+        Part::Node(node) => index.node(node),
+        Part::Revision(revision) | Part::Starting(revision) => revision.and_then(|revision| index.revision(revision)),
+    };
+    let name = name.unwrap_or("unknown");
+    let last = last.map(|last| format!(": {last}")).unwrap_or_default();
+    match part {
+        Part::Node(_) => format!("{failing} of {judged} on node {name}{last}"),
+        Part::Revision(_) => format!("{failing} of {judged} of revision {name}{last}"),
+        Part::Starting(_) => format!("{failing} of {judged} of revision {name} failed to start{last}"),
+    }
 }
 
 fn below_floor(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Claim {
@@ -364,7 +397,10 @@ mod tests {
     use super::*;
     use crate::cluster::{Change, WatchEvent};
     use crate::controller::fixtures::{self, POLICY};
-    use crate::engine::{Engine, HeartbeatReport, OwnerKey, RuleReport, SeatKey, Slot, Span, Stretch, Stretched, Time};
+    use crate::engine::{
+        Engine, HeartbeatReport, NodeKey, OutcomeClass, OwnerKey, RuleReport, SeatKey, Slot, Span, Stretch, Stretched,
+        Time,
+    };
 
     #[test]
     fn a_timeout_longer_than_its_period_states_the_real_detection_time() {
@@ -465,6 +501,19 @@ mod tests {
         let sentence = "the readiness rule cannot be asked at 2 replicas: the container has no port of that name";
         assert_eq!((told.holds, told.message.as_str()), (Holds::True, sentence));
         assert!(well.iter().all(|finding| finding.type_ != "UnknownPort"));
+    }
+
+    #[test]
+    fn what_replicas_share_is_named() {
+        let index = fixtures::index();
+        let trial = Trial::Waits { since: Time::ZERO };
+        let last = Some(OutcomeClass::ConnectTimeout);
+        let part = |part, failing, last| PartReport { part, failing, judged: 4, last, trial };
+        let parts = vec![part(Part::Node(NodeKey(0)), 4, last), part(Part::Starting(None), 2, None)];
+        let shared = finding(&index, &PolicyReport { parts, ..PolicyReport::default() }, SHARED_FAILURE);
+        let told = "restarts wait: 4 of 4 on node node-1: connect timeout; \
+                    restarts wait: 2 of 4 of revision unknown failed to start";
+        assert_eq!((shared.holds, shared.reason, shared.message.as_str()), (Holds::True, "RestartsHeld", told));
     }
 
     #[test]

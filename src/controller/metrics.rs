@@ -252,7 +252,7 @@ fn register_state(registry: &mut Registry, state: &State) {
 
 type Count = fn(&Counts) -> u32;
 
-const COUNTS: [(&str, &str, Count); 16] = [
+const COUNTS: [(&str, &str, Count); 17] = [
     ("replicas", "Live replicas that the policy keeps", |counts| counts.replicas),
     ("starting", "Replicas that have not finished starting", |counts| counts.starting),
     ("in_pool", "Replicas whose pod is Ready", |counts| counts.in_pool),
@@ -270,6 +270,9 @@ const COUNTS: [(&str, &str, Count); 16] = [
     ("deregistered", "Replicas that have said that they go", |counts| counts.deregistered),
     ("breaker_open", "Whether restarts wait because many replicas are suspect", |counts| {
         u32::from(counts.breaker_open)
+    }),
+    ("shared_failures", "Nodes and revisions whose restarts wait, since their replicas fail together", |counts| {
+        counts.shared_failures
     }),
 ];
 

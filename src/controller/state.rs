@@ -117,6 +117,7 @@ pub struct Counts {
     pub in_loop: u32,
     pub gave_up: u32,
     pub breaker_open: bool,
+    pub shared_failures: u32,
     pub below_floor: bool,
     pub missing: u32,
     pub deregistered: u32,
@@ -219,6 +220,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         breaker_open: report.breaker != BreakerReport::Closed,
         missing: report.heartbeat.map_or(0, |heartbeat| heartbeat.missing),
         deregistered: report.heartbeat.map_or(0, |heartbeat| heartbeat.deregistered),
+        shared_failures: u32::try_from(report.parts.len()).unwrap_or(u32::MAX),
     };
     PolicyState {
         namespace: record.name.namespace.to_string(),

@@ -151,7 +151,8 @@ impl Replica {
             }
             let Some((due, timing)) = judge.due.zip(judge.timing) else { continue };
             let evidence = answers[kind].evidence();
-            let bears = if evidence == Evidence::Pass && !passed[kind] { Some(0) } else { judge.bears(evidence, rule) };
+            let bears =
+                if evidence == Evidence::Pass && !passed[kind] { Some(0) } else { judge.bears(answers[kind], rule) };
             if let Some(attempts) = bears {
                 until = until.min(timing.grid.nth_after(due, attempts));
             }

@@ -235,8 +235,10 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
         (Gate::Open, if is_silent { Reason::HeldWithoutBeat { by } } else { Reason::Held { rule, by } })
     };
     let neighbours = match own {
-        (Gate::Closed, Reason::Failed { streak, .. }) => policy.shared_failure().or(replica.decided().spared(streak)),
-        (Gate::Closed, _) if is_silent => policy.shared_failure(),
+        (Gate::Closed, Reason::Failed { streak, .. }) => {
+            policy.shared_failure(replica).or(replica.decided().spared(streak))
+        }
+        (Gate::Closed, _) if is_silent => policy.shared_failure(replica),
         (Gate::Closed | Gate::Open, _) => None,
     };
     if let Some(by) = neighbours.filter(|_| is_in) {

@@ -1,7 +1,7 @@
 //! What one rule holds of one container: its attempts, its streak, its verdict.
 
 use super::schedule::Grid;
-use super::{Evidence, Incarnation, Outcome, OutcomeClass, Question, Reason, Rule, RuleKind, Span, Time};
+use super::{Evidence, Failure, Incarnation, Outcome, OutcomeClass, Question, Reason, Rule, RuleKind, Span, Time};
 
 /// How long after an attempt's own deadline its answer is waited for before the silence counts as our own fault.
 const OVERDUE: Span = Span::from_secs(5);
@@ -76,7 +76,8 @@ pub(super) struct Timing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Standing {
     passes: bool,
-    is_suspect: bool,
+    /// How the latest attempt failed, if it did.
+    suspect_of: Option<Failure>,
     is_failing: bool,
     verdict: Option<Opinion>,
 }
@@ -212,8 +213,10 @@ impl Judge {
     }
 
     /// How many further attempts that end so leave its standing as it is; `None`: any number.
-    pub(super) fn bears(&self, evidence: Evidence, rule: &Rule) -> Option<u32> {
-        if self.is_in_doubt(rule) {
+    pub(super) fn bears(&self, class: OutcomeClass, rule: &Rule) -> Option<u32> {
+        let evidence = class.evidence();
+        let fails_otherwise = evidence == Evidence::Fail && class.failure() != self.failure();
+        if self.is_in_doubt(rule) || fails_otherwise {
             return Some(0);
         }
         let (streak, threshold) = match evidence {
@@ -298,6 +301,11 @@ impl Judge {
         self.passes > 0
     }
 
+    /// How the latest attempt failed, if it did.
+    fn failure(&self) -> Option<Failure> {
+        self.last.filter(|_| self.is_suspect()).and_then(OutcomeClass::failure)
+    }
+
     /// At least one attempt counted.
     pub(super) fn is_judged(&self) -> bool {
         self.last.is_some()
@@ -313,7 +321,7 @@ impl Judge {
     /// What others can tell of it without counting.
     pub(super) fn standing(&self, rule: &Rule) -> Standing {
         let Self { passes, verdict, .. } = *self;
-        Standing { passes: passes > 0, is_suspect: self.is_suspect(), is_failing: self.is_failing(rule), verdict }
+        Standing { passes: passes > 0, suspect_of: self.failure(), is_failing: self.is_failing(rule), verdict }
     }
 
     /// The streak in words.

@@ -83,7 +83,7 @@ use writes::Writes;
 pub use capacity::{Capacity, Cause, Loss};
 pub use ceiling::{Stretch, Stretched};
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
-pub use fleet::Trial;
+pub use fleet::{Part, Trial};
 pub use input::{
     Container, ContainerState, EffectResult, Gate, GateSeen, Input, Intent, IntentStage, Lifecycle, NodeState,
     Observation, Owner, OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
@@ -92,17 +92,17 @@ pub use keys::{
     AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, RevisionKey, SeatKey, Slot,
     TransitionId,
 };
-pub use outcome::{Evidence, Outcome, OutcomeClass};
+pub use outcome::{Evidence, Failure, Outcome, OutcomeClass};
 pub use pause::Pause;
 pub use policy::{
     Amount, Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Heartbeat, Mode, OtherOwners,
     PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
 };
 pub use pulse::Presence;
-pub use reason::{Obstacle, Reason};
+pub use reason::{Among, Obstacle, Reason};
 pub use report::{
-    BreakerReport, BudgetReport, FloorReport, HeartbeatReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport,
-    SeatReport,
+    BreakerReport, BudgetReport, FloorReport, HeartbeatReport, PartReport, PolicyReport, ReplicaReport, ReplicaState,
+    RuleReport, SeatReport,
 };
 pub use startups::StartupTimes;
 pub use time::{Span, Time};

@@ -58,7 +58,63 @@ pub enum Evidence {
     Nothing,
 }
 
+/// How an attempt failed, as far as replicas may share the cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Failure {
+    /// No connection: the path to the replica may be at fault. All others have been there, so they are not the path's.
+    Unreachable,
+    /// A connection, and no answer.
+    NoResponse,
+    /// A certificate that is not accepted.
+    BadCertificate,
+    /// A status that is not accepted, whichever it is.
+    BadStatus,
+    /// A gRPC call that failed, however it did.
+    BadCall,
+    /// An exit code other than 0, whichever it is.
+    BadExit,
+    /// A health service that says no.
+    NotServing,
+    /// A body that was not to be had.
+    BadBody,
+}
+
+impl Failure {
+    /// Whether two replicas that fail so may fail for one cause. Whoever is overloaded or cut off is now found without a
+    /// connection and now without an answer; whoever answers says what it says.
+    pub fn is_like(self, other: Self) -> bool {
+        self == other || (self.is_unanswered() && other.is_unanswered())
+    }
+
+    const fn is_unanswered(self) -> bool {
+        match self {
+            Self::Unreachable | Self::NoResponse => true,
+            Self::BadCertificate
+            | Self::BadStatus
+            | Self::BadCall
+            | Self::BadExit
+            | Self::NotServing
+            | Self::BadBody => false,
+        }
+    }
+}
+
 impl OutcomeClass {
+    /// How it failed, if it did.
+    pub const fn failure(self) -> Option<Failure> {
+        match self {
+            Self::Passed | Self::ProberError => None,
+            Self::Refused | Self::ConnectTimeout => Some(Failure::Unreachable),
+            Self::NoResponse => Some(Failure::NoResponse),
+            Self::BadCertificate => Some(Failure::BadCertificate),
+            Self::BadStatus { .. } => Some(Failure::BadStatus),
+            Self::BadCall { .. } => Some(Failure::BadCall),
+            Self::BadExit { .. } => Some(Failure::BadExit),
+            Self::NotServing => Some(Failure::NotServing),
+            Self::BadBody => Some(Failure::BadBody),
+        }
+    }
+
     /// How it counts.
     pub const fn evidence(self) -> Evidence {
         match self {

@@ -187,8 +187,9 @@ pub struct BreakerSettings {
     pub trial: Option<Span>,
 }
 
-/// What to do about readiness failures that most replicas share. They are shared while at least two of the judged
-/// replicas, and more than half of them, failed their latest attempt: then a replica is no worse off than its neighbours.
+/// What to do about readiness failures that replicas share: then a replica is no worse off than its neighbours. They are
+/// shared while at least two of the judged replicas, and more than half of them, failed their latest attempt alike, unless
+/// most of another revision passes; and while the path to a node is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SharedFailure {
     /// Nobody who is in is ejected for them, also when they end, until it is asked again.

@@ -101,7 +101,9 @@ pub enum Reason {
     },
     /// So many replicas are suspect.
     Suspects {
-        /// Judged replicas whose latest liveness attempt failed.
+        /// Of which replicas.
+        among: Among,
+        /// Judged replicas that fail.
         suspect: u32,
         /// Judged replicas.
         judged: u32,
@@ -170,7 +172,9 @@ pub enum Obstacle {
     },
     /// So many replicas are suspect that restarts wait.
     Breaker {
-        /// Judged replicas whose latest liveness attempt failed.
+        /// Of which replicas.
+        among: Among,
+        /// Judged replicas that fail.
         suspect: u32,
         /// Judged replicas.
         judged: u32,
@@ -182,15 +186,32 @@ pub enum Obstacle {
         /// How many there must be.
         floor: u32,
     },
-    /// Most replicas fail that rule, so the failure is not this replica's own.
+    /// Its neighbours fail that rule alike, so the failure is not this replica's own.
     SharedFailure {
-        /// Judged replicas whose latest attempt failed.
+        /// Which neighbours.
+        among: Among,
+        /// Judged replicas that fail alike.
         failing: u32,
         /// Judged replicas.
         judged: u32,
+        /// How its own latest attempt failed, if it did.
+        last: Option<OutcomeClass>,
     },
     /// The API server said no.
     Refused(Refusal),
+}
+
+/// Among which replicas a failure is shared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Among {
+    /// All judged ones of the policy.
+    Fleet,
+    /// Those of one node, which no connection reaches.
+    Node,
+    /// Those of one revision.
+    Revision,
+    /// Those of one revision, as to whether they start.
+    Starting,
 }
 
 impl Reason {
@@ -243,7 +264,10 @@ impl Obstacle {
             Self::NodeNotReady => "NodeNotReady",
             Self::KubeletBackoff => "KubeletBackoff",
             Self::GaveUp { .. } => "GaveUp",
-            Self::Breaker { .. } => "BreakerOpen",
+            Self::Breaker { among: Among::Fleet, .. } => "BreakerOpen",
+            Self::Breaker { among: Among::Node, .. } => "NodeUnreachable",
+            Self::Breaker { among: Among::Revision, .. } => "BadRevision",
+            Self::Breaker { among: Among::Starting, .. } => "RevisionDoesNotStart",
             Self::Floor { .. } => "BelowFloor",
             Self::SharedFailure { .. } => "SharedFailure",
             Self::Refused(Refusal::Budget) => "BlockedByBudget",
@@ -307,8 +331,17 @@ impl fmt::Display for Reason {
             Self::Quiet { span } => write!(f, "no restart for {span}"),
             Self::Returned { after } => write!(f, "judged well {after} after the restart was decided"),
             Self::DidNotReturn { deadline } => write!(f, "not judged well within {deadline} of the restart"),
-            Self::Suspects { suspect, judged } => {
+            Self::Suspects { among: Among::Fleet, suspect, judged } => {
                 write!(f, "{suspect} of {judged} judged replicas failed their latest liveness attempt")
+            }
+            Self::Suspects { among: Among::Node, suspect, judged } => {
+                write!(f, "no connection to {suspect} of {judged} judged replicas of one node")
+            }
+            Self::Suspects { among: Among::Revision, suspect, judged } => {
+                write!(f, "{suspect} of {judged} judged replicas of one revision failed their latest liveness attempt")
+            }
+            Self::Suspects { among: Among::Starting, suspect, judged } => {
+                write!(f, "{suspect} of {judged} judged replicas of one revision failed to start")
             }
             Self::Calm { span } => write!(f, "fewer replicas were suspect for {span}"),
             Self::BelowFloor { ready, floor } => {
@@ -336,14 +369,27 @@ impl fmt::Display for Obstacle {
             Self::NodeNotReady => f.write_str("its node is not Ready"),
             Self::KubeletBackoff => f.write_str("its container is in the kubelet's crash-loop backoff"),
             Self::GaveUp { times } => write!(f, "restarting has not helped {times} of {times} times"),
-            Self::Breaker { suspect, judged } => {
+            Self::Breaker { among: Among::Fleet, suspect, judged } => {
                 write!(f, "the breaker is open, with {suspect} of {judged} judged replicas suspect")
+            }
+            Self::Breaker { among: Among::Node, suspect, judged } => {
+                write!(f, "its node's breaker is open, with {suspect} of {judged} judged replicas there unreachable")
+            }
+            Self::Breaker { among: Among::Revision, suspect, judged } => {
+                write!(f, "its revision's breaker is open, with {suspect} of {judged} judged replicas suspect")
+            }
+            Self::Breaker { among: Among::Starting, suspect, judged } => {
+                write!(f, "its revision's breaker is open, with {suspect} of {judged} judged replicas failing to start")
             }
             Self::Floor { ready, floor } => {
                 write!(f, "{} ready, and the pool must have {floor}", replicas(*ready))
             }
-            Self::SharedFailure { failing, judged } => {
-                write!(f, "the failure is shared by {failing} of {judged} replicas")
+            Self::SharedFailure { among, failing, judged, last } => {
+                write!(f, "the failure is shared by {failing} of {judged} replicas")?;
+                if *among == Among::Node {
+                    f.write_str(" on its node")?;
+                }
+                last.map_or(Ok(()), |last| write!(f, ": {last}"))
             }
             Self::Refused(refusal) => write!(f, "{refusal}"),
         }

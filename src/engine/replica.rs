@@ -149,15 +149,16 @@ impl Replica {
 
     /// What the latest attempt of the readiness rule and the latest beat came to; `None` while these rules do not judge
     /// the replica: it is starting, down, paused or being ended, or has no finished attempt.
-    pub(super) fn readiness(&self) -> Option<Evidence> {
+    pub(super) fn readiness(&self) -> Option<OutcomeClass> {
         let asked = self.latest(RuleKind::Readiness).filter(|_| self.is_started() || self.startup_rule_is_absent());
         if self.pulse.is_none() {
             return asked;
         }
         match (&self.judges.readiness, asked, self.beats().filter(|_| self.is_live() && self.is_running())) {
-            (_, Some(Evidence::Fail), _) | (_, _, Some(Evidence::Fail)) => Some(Evidence::Fail),
-            (Some(_), None, _) => None,
-            (_, _, beats) => beats,
+            (_, Some(failed), _) if failed.failure().is_some() => Some(failed),
+            (_, _, Some(Evidence::Fail)) => Some(OutcomeClass::NoResponse),
+            (Some(_), None, _) | (_, _, None | Some(Evidence::Nothing)) => None,
+            (_, _, Some(Evidence::Pass)) => Some(OutcomeClass::Passed),
         }
     }
 
@@ -168,14 +169,14 @@ impl Replica {
 
     /// What the latest attempt of the liveness rule came to; `None` while that rule does not judge the replica. Without
     /// a startup rule it is starting until a rule has passed.
-    pub(super) fn liveness(&self) -> Option<Evidence> {
+    pub(super) fn liveness(&self) -> Option<OutcomeClass> {
         self.latest(RuleKind::Liveness).filter(|_| self.is_started())
     }
 
-    fn latest(&self, kind: RuleKind) -> Option<Evidence> {
+    fn latest(&self, kind: RuleKind) -> Option<OutcomeClass> {
         let container = self.container(kind).filter(|container| runs(container.state))?;
         let judge = self.judges[kind].as_ref().filter(|judge| judge.container == container.incarnation)?;
-        judge.last.filter(|_| self.is_live() && self.pause.is_none()).map(OutcomeClass::evidence)
+        judge.last.filter(|_| self.is_live() && self.pause.is_none())
     }
 
     /// It is meant to run.

@@ -5,9 +5,9 @@ use super::fleet::{Breaker, Fleet};
 use super::replica::Replica;
 use super::seat::Seat;
 use super::{
-    BudgetSettings, Gate, GateSeen, Lifecycle, Obstacle, Pause, PerRule, Policy, PolicyKey, Pool, Presence, Readiness,
-    Reason, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Span, StartupTimes, Stretched, Target,
-    TargetProblem, Time, Trial, WouldHave,
+    BudgetSettings, Gate, GateSeen, Lifecycle, Obstacle, OutcomeClass, Part, Pause, PerRule, Policy, PolicyKey, Pool,
+    Presence, Readiness, Reason, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Span, StartupTimes, Stretched,
+    Target, TargetProblem, Time, Trial, WouldHave,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -66,6 +66,8 @@ pub struct PolicyReport {
     pub breaker: BreakerReport,
     /// What enforcing would have done; only while the policy observes.
     pub would_have: Option<WouldHave>,
+    /// The parts of the fleet whose restarts wait because its replicas fail together.
+    pub parts: Vec<PartReport>,
     /// By rule: what can be said of it as a whole.
     pub rules: PerRule<Option<RuleReport>>,
     /// What can be said of the heartbeat rule as a whole; `None` without one.
@@ -128,6 +130,21 @@ pub struct BudgetReport {
     pub next: Option<Time>,
     /// When it is whole again; `None` if it is.
     pub whole_at: Option<Time>,
+}
+
+/// A part of the fleet whose restarts wait because its replicas fail together, or did until less than the cooldown ago.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartReport {
+    /// Which.
+    pub part: Part,
+    /// Judged replicas of it that fail.
+    pub failing: u32,
+    /// Judged replicas of it.
+    pub judged: u32,
+    /// How the first of them failed last.
+    pub last: Option<OutcomeClass>,
+    /// How far it is with trying whether restarts help.
+    pub trial: Trial,
 }
 
 /// Whether the pool is below its floor.
@@ -231,13 +248,18 @@ pub(super) fn report<'a>(
             Some((_, Obstacle::Floor { ready, floor })) => FloorReport::Below { ready, floor },
             Some(_) | None => FloorReport::Above,
         },
-        breaker: match fleet.breaker {
+        breaker: match fleet.breakers.fleet {
             Breaker::Closed => BreakerReport::Closed,
             Breaker::Open { trial, .. } => {
                 let (suspect, judged) = fleet.suspects();
                 BreakerReport::Open { suspect, judged, trial }
             }
         },
+        parts: fleet
+            .breakers
+            .parts()
+            .filter_map(|(part, breaker)| part_report(fleet, part, breaker, members.clone()))
+            .collect(),
         seats: fleet.seats.iter().map(|(seat, held)| seat_report(seat, held, spec)).collect(),
         ..PolicyReport::default()
     };
@@ -334,6 +356,21 @@ impl HeartbeatReport {
             self.rare = Some((replicas + 1, longest.max(interval)));
         }
     }
+}
+
+fn part_report<'a>(
+    fleet: &Fleet,
+    part: Part,
+    breaker: &Breaker,
+    mut members: impl Iterator<Item = &'a Replica>,
+) -> Option<PartReport> {
+    let trial = breaker.trial()?;
+    let (failing, judged) = fleet.suspects_of(part);
+    let failed = |replica: &Replica| {
+        let judge = replica.judges[part.rule()].as_ref().filter(|judge| judge.is_suspect())?;
+        judge.last.filter(|_| Part::of(replica).any(|of| of == part))
+    };
+    Some(PartReport { part, failing, judged, last: members.find_map(failed), trial })
 }
 
 fn seat_report(seat: SeatKey, held: &Seat, spec: Option<&Policy>) -> SeatReport {

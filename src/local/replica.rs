@@ -8,9 +8,9 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::keeper::{FIRST, Order};
 use crate::engine::{
     Container, ContainerState, Gate, GateSeen, Incarnation, Lifecycle, Observation, OwnerKey, PerRule, Place, Policy,
-    PolicyKey, Readiness, Remembered, ReplicaKey, RuleKind, Slot, Target, Time,
+    PolicyKey, Readiness, Remembered, ReplicaKey, RevisionKey, RuleKind, Slot, Target, Time,
 };
-use crate::scenario::Opening;
+use crate::scenario::{Opening, Scenario};
 
 /// The one policy.
 pub(super) const POLICY: PolicyKey = PolicyKey(0);
@@ -20,6 +20,7 @@ pub(super) const OWNER: OwnerKey = OwnerKey(0);
 /// One replica.
 pub(super) struct Replica {
     number: u32,
+    revision: u32,
     orders: UnboundedSender<Order>,
     /// Where its process listens; of one that is gone, where it listened.
     pub address: SocketAddr,
@@ -51,15 +52,16 @@ pub(super) enum Process {
 
 impl Replica {
     /// A replica whose first process listens: it is warm and in the pool, or joins later.
-    pub fn new(number: usize, address: SocketAddr, joins: Option<Time>, orders: UnboundedSender<Order>) -> Self {
+    pub fn new(number: usize, address: SocketAddr, scenario: &Scenario, orders: UnboundedSender<Order>) -> Self {
         Self {
             number: u32::try_from(number).unwrap_or(u32::MAX),
+            revision: scenario.revision(number),
             orders,
             address,
             incarnation: FIRST,
             opening: Opening::Warm,
             process: Process::Runs { since: Time::ZERO },
-            joins,
+            joins: scenario.joins(number),
             gate: Gate::Open,
         }
     }
@@ -124,8 +126,8 @@ impl Replica {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(self.number)),
-            revision: None,
             node: None,
+            revision: Some(RevisionKey(self.revision)),
             lifecycle: Lifecycle::Live,
             paused_until: None,
             ready: if self.is_in_pool() { Readiness::Ready } else { Readiness::NotReady },

@@ -133,7 +133,7 @@ async fn run_with(
     let mut replicas = Vec::new();
     for (replica, (role, process)) in roles.into_iter().zip(processes).enumerate() {
         let (orders, ordered) = mpsc::unbounded_channel();
-        replicas.push(Replica::new(replica, process.address(), scenario.joins(replica), orders));
+        replicas.push(Replica::new(replica, process.address(), &scenario, orders));
         let keeper = Keeper { replica, role, start: timestamp(start), orders: ordered, news: tell_news.clone() };
         keepers.spawn(keeper.keep(process));
     }

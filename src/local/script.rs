@@ -25,6 +25,9 @@ impl Script {
         if scenario.propagation().is_some() {
             return refuse("propagation", "only the model knows how decisions propagate: leave it out".to_owned());
         }
+        if scenario.cuts_paths() {
+            return refuse("faults", "only the model can cut the path to a node: leave that fault out".to_owned());
+        }
         if scenario.replicas() > MAX_REPLICAS {
             let sentence =
                 format!("{} processes are too many for one machine: at most {MAX_REPLICAS}", scenario.replicas());

@@ -22,6 +22,7 @@ mod stores;
 mod timeline;
 mod truth;
 
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 pub use condition::{Condition, TrueState};
@@ -61,6 +62,7 @@ pub struct Scenario {
     rotation: Rotation,
     replicas: Vec<Replica>,
     stores: Timeline<Stores>,
+    paths: Paths,
     registry: Option<Registry>,
     resolve: Resolve<NonZeroU32>,
     consumers: NonZeroU32,
@@ -69,6 +71,9 @@ pub struct Scenario {
     chances: Vec<Chance>,
     seed: u64,
 }
+
+/// When the path to a node is cut, for the nodes to which it ever is.
+type Paths = BTreeMap<u32, Timeline<bool>>;
 
 impl Scenario {
     /// The length of a turn; never zero.
@@ -109,6 +114,21 @@ impl Scenario {
     /// How many replicas there are, those included that join later: from 1 to [`MAX_REPLICAS`].
     pub fn replicas(&self) -> usize {
         self.replicas.len()
+    }
+
+    /// The node that a replica runs on; the first one for a replica that the scenario does not have.
+    pub fn node(&self, replica: usize) -> u32 {
+        self.replicas.get(replica).map_or(0, |part| part.node)
+    }
+
+    /// The revision that a replica was made from; the first one for a replica that the scenario does not have.
+    pub fn revision(&self, replica: usize) -> u32 {
+        self.replicas.get(replica).map_or(0, |part| part.revision)
+    }
+
+    /// Whether the path to a node is ever cut.
+    pub fn cuts_paths(&self) -> bool {
+        !self.paths.is_empty()
     }
 
     /// Whether anybody needs the shared stores, or anything happens to them.

@@ -8,6 +8,8 @@ use super::timeline::{Spell, Timeline};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Replica {
     pub(super) startup: u32,
+    pub(super) node: u32,
+    pub(super) revision: u32,
     /// The turn in which it is opened, if it is not there from the beginning.
     pub(super) joins: Option<u32>,
     /// In the order of time.

@@ -1,6 +1,7 @@
 //! What is true, and when: a pure function of the scenario, of when a process was opened, and of time.
 
 use super::replica::Replica;
+use super::timeline::Timeline;
 use super::{Condition, Leave, Scenario, Stores, TrueState};
 use crate::engine::{Span, Time};
 
@@ -47,6 +48,11 @@ impl Scenario {
         spells | self.of_process(replica, opening, now, stuck.filter(|at| opening.is_hit(*at)).max())
     }
 
+    /// Whether the path to a replica is cut at `now` for whoever asks there.
+    pub fn is_cut(&self, replica: usize, now: Time) -> bool {
+        self.path(replica).is_some_and(|path| path.at(self.index_at(now)))
+    }
+
     /// Which shared stores are up at `now`.
     pub fn stores(&self, now: Time) -> Stores {
         self.stores.at(self.index_at(now))
@@ -65,7 +71,8 @@ impl Scenario {
         Some(self.begin(*latest)).filter(|at| opening.is_hit(*at))
     }
 
-    /// The first time after `now` at which the condition of a replica may become another, if it is not opened again.
+    /// The first time after `now` at which the condition of a replica, or the path to it, may become another, if it is not
+    /// opened again.
     pub fn next_change(&self, replica: usize, opening: Opening, now: Time) -> Option<Time> {
         let part = self.replicas.get(replica)?;
         let turn = self.index_at(now);
@@ -74,6 +81,7 @@ impl Scenario {
             part.faults.spells.next_change(turn),
             stuck.get(stuck.partition_point(|at| u64::from(*at) <= turn)).copied(),
             part.joins,
+            self.path(replica).and_then(|path| path.next_change(turn)),
         ];
         let startup = opening.time().map(|opened| [opened, opened + self.startup(replica, opened)]);
         let times = turns.into_iter().flatten().map(|turn| self.begin(turn)).chain(startup.into_iter().flatten());
@@ -108,6 +116,10 @@ impl Scenario {
             until: until.map(|turn| self.begin(turn)),
             leave,
         })
+    }
+
+    fn path(&self, replica: usize) -> Option<&Timeline<bool>> {
+        self.paths.get(&self.replicas.get(replica)?.node)
     }
 
     fn part(&self, replica: usize) -> impl Iterator<Item = &Replica> {

@@ -22,6 +22,7 @@ mod outages;
 mod owners;
 mod pages;
 mod rights;
+mod rollouts;
 mod selection;
 mod traffic;
 mod uninstall;

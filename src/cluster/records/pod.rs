@@ -81,7 +81,6 @@ pub enum Network {
 }
 
 const DEFAULT_CONTAINER: &str = "kubectl.kubernetes.io/default-container";
-
 impl From<core::Pod> for PodRecord {
     fn from(pod: core::Pod) -> Self {
         let mut meta = pod.metadata;

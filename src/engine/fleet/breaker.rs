@@ -1,8 +1,8 @@
 //! A breaker: while many replicas are suspect at once, restarts wait, and one trial decides whether they go on.
 
-use super::super::{BreakerSettings, FleetTransitionKind, Reason, SeatKey, Time};
+use super::super::{Among, BreakerSettings, FleetTransitionKind, Reason, SeatKey, Time};
+use super::judged::Tally;
 use super::seats::Seats;
-use super::standings::Tally;
 
 /// Holds restarts while many replicas are suspect at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,10 +39,11 @@ pub enum Trial {
 }
 
 impl Breaker {
-    /// Opens or closes it by how the judged replicas stand at `now`, and says so.
+    /// Opens or closes it by how the judged replicas among whom it is stand at `now`, and says so.
     pub(super) fn step(
         &mut self,
         settings: Option<&BreakerSettings>,
+        among: Among,
         tally: Tally,
         now: Time,
     ) -> Option<(FleetTransitionKind, Reason)> {
@@ -50,7 +51,7 @@ impl Breaker {
         match (&mut *self, settings) {
             (Self::Closed, _) if opens => {
                 *self = Self::Open { calm: None, trial: Trial::Waits { since: now } };
-                let reason = Reason::Suspects { suspect: tally.failing, judged: tally.judged() };
+                let reason = Reason::Suspects { among, suspect: tally.failing, judged: tally.judged() };
                 Some((FleetTransitionKind::BreakerOpened, reason))
             }
             (Self::Closed, _) => None,
@@ -131,6 +132,14 @@ impl Breaker {
         }
     }
 
+    /// How far it is with trying whether restarts help, if it is open.
+    pub(in super::super) fn trial(&self) -> Option<Trial> {
+        match self {
+            Self::Closed => None,
+            Self::Open { trial, .. } => Some(*trial),
+        }
+    }
+
     /// When it closes if nothing happens before.
     pub(super) fn closes(&self, settings: Option<&BreakerSettings>) -> Option<Time> {
         match self {
@@ -171,7 +180,7 @@ mod tests {
     }
 
     fn step(breaker: &mut Breaker, second: u64, failing: u32) -> Option<FleetTransitionKind> {
-        let told = breaker.step(Some(&SETTINGS), Tally { passing: 8 - failing, failing }, at(second));
+        let told = breaker.step(Some(&SETTINGS), Among::Fleet, Tally { passing: 8 - failing, failing }, at(second));
         told.map(|(kind, _)| kind)
     }
 
@@ -226,7 +235,7 @@ mod tests {
     #[test]
     fn an_edit_that_switches_it_off_closes_it() {
         let mut breaker = opened();
-        let told = breaker.step(None, Tally { passing: 0, failing: 8 }, at(1));
+        let told = breaker.step(None, Among::Fleet, Tally { passing: 0, failing: 8 }, at(1));
         assert_eq!(told, Some((FleetTransitionKind::BreakerClosed, Reason::SwitchedOff)));
     }
 }

@@ -122,8 +122,8 @@ impl Fleet {
     fn is_shared(&self, rule: RuleKind) -> bool {
         match rule {
             RuleKind::Startup => false,
-            RuleKind::Liveness => self.standings.liveness.shared().is_some(),
-            RuleKind::Readiness => self.standings.readiness.shared().is_some(),
+            RuleKind::Liveness => self.standings.liveness.is_shared(),
+            RuleKind::Readiness => self.standings.readiness.is_shared(),
         }
     }
 }

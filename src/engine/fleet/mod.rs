@@ -1,10 +1,12 @@
 //! The replicas that one policy keeps: who they are, where they sit, and which of them are to be restarted.
 
 mod breaker;
+mod breakers;
 mod budget;
 mod floor;
 mod foresight;
 mod headcount;
+mod judged;
 mod obstacle;
 mod restart;
 mod seating;
@@ -21,16 +23,19 @@ use super::replica::Replica;
 use super::seat::{Order, StageOfLife};
 use super::startups::Startups;
 use super::{
-    BudgetSettings, Mode, NodeKey, NodeState, Obstacle, Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey,
-    RuleKind, SharedFailure, Time, WhenBelow, gate,
+    Among, BudgetSettings, Failure, Mode, NodeKey, NodeState, Obstacle, OutcomeClass, Owner, OwnerKey, PerRule, Policy,
+    PolicyKey, ReplicaKey, RuleKind, SharedFailure, Time, WhenBelow, gate,
 };
+use breakers::Breakers;
 use foresight::Foresight;
 use headcount::Headcount;
+use judged::{Kin, Sign, Tally};
 use seats::Seats;
 use standings::{Latest, Standings};
 
 pub(super) use breaker::Breaker;
 pub use breaker::Trial;
+pub use breakers::Part;
 pub(super) use budget::Budget;
 pub(super) use floor::{Floor, Stand};
 pub(super) use standings::Compared;
@@ -56,7 +61,7 @@ pub(super) struct Fleet {
     pub(super) startups: Startups,
     /// When it is to be looked at though nothing happened, and what for.
     pub(super) wake: Option<(Time, &'static str)>,
-    pub(super) breaker: Breaker,
+    pub(super) breakers: Breakers,
     pub(super) floor: Floor,
     /// Whether most replicas failed together when it was last looked at; only with a heartbeat rule, since whoever is
     /// asked looks by itself again.
@@ -151,11 +156,14 @@ impl Fleet {
     pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
         let Some(spec) = &self.spec else { return false };
         let observes = spec.mode == Mode::Observe;
+        let breaker = spec.fleet.breaker;
         let latest = Latest {
-            liveness: (observes || spec.fleet.breaker.is_some()).then(|| replica.liveness()).flatten(),
+            kin: Kin { node: replica.seen.node, revision: replica.seen.revision },
+            startup: breaker.and_then(|_| self.startup(replica, spec)),
+            liveness: (observes || breaker.is_some()).then(|| replica.liveness()).flatten().and_then(Sign::of),
             readiness: match spec.fleet.shared_failure {
-                SharedFailure::Hold => replica.readiness(),
-                SharedFailure::Ignore => observes.then(|| replica.readiness()).flatten(),
+                SharedFailure::Hold => replica.readiness().and_then(Sign::of),
+                SharedFailure::Ignore => observes.then(|| replica.readiness()).flatten().and_then(Sign::of),
             },
             stand: spec.floor.and_then(|_| gate::stand(replica, self, spec)),
         };
@@ -166,16 +174,43 @@ impl Fleet {
         let before = std::mem::replace(&mut replica.compared, compared).in_fleet(key);
         self.standings.change(before, latest);
         let may_part = spec.heartbeat.is_some() && before.readiness != latest.readiness;
-        before.liveness != latest.liveness || before.stand != latest.stand || may_part
+        may_part || !before.is_as_ready_but_for(latest)
     }
 
-    /// What speaks against ejecting anybody: most replicas fail the readiness rule.
-    pub(super) fn shared_failure(&self) -> Option<Obstacle> {
-        let spec = self.spec.as_ref()?;
-        match spec.fleet.shared_failure {
-            SharedFailure::Hold => self.standings.readiness.shared(),
-            SharedFailure::Ignore => None,
+    /// What speaks against ejecting a replica: its neighbours fail the readiness rule as it does. Those are the judged
+    /// replicas of its node, if the path there is cut, or more than half of all, at least two, unless that is the fault
+    /// of their revision.
+    pub(super) fn shared_failure(&self, replica: &Replica) -> Option<Obstacle> {
+        match self.spec.as_ref()?.fleet.shared_failure {
+            SharedFailure::Hold => {}
+            SharedFailure::Ignore => return None,
         }
+        let judged = &self.standings.readiness;
+        let failed = replica.readiness().filter(|class| class.failure().is_some());
+        let shared = |among, failing, judged| Obstacle::SharedFailure { among, failing, judged, last: failed };
+        if let Some(node) = replica.seen.node.filter(|node| judged.is_cut(*node)) {
+            let Tally { failing, .. } = judged.of_node(node);
+            return Some(shared(Among::Node, failing, failing));
+        }
+        let failing = judged.failing_like(failed.and_then(OutcomeClass::failure));
+        let is_shared = failing >= 2 && failing > judged.all.judged() / 2;
+        let is_theirs = || judged.is_of_revision(replica.seen.revision);
+        (is_shared && !is_theirs()).then(|| shared(Among::Fleet, failing, judged.all.judged()))
+    }
+
+    /// Whether a replica starts: it has, or it has failed to, and its seat has not come back well since.
+    fn startup(&self, replica: &Replica, spec: &Policy) -> Option<Sign> {
+        let (judge, rule) = replica.judges.startup.as_ref().zip(spec.rule(RuleKind::Startup))?;
+        if !replica.is_live() {
+            return None;
+        }
+        if replica.is_started() {
+            return Some(Sign::Passed);
+        }
+        let intent = replica.seat().and_then(|seat| self.seats_decided_on().get(seat)?.memory.intent);
+        let is_failing = judge.is_failing(rule) || intent.is_some_and(|intent| intent.rule == RuleKind::Startup);
+        let failure = judge.last.and_then(OutcomeClass::failure);
+        is_failing.then_some(Sign::Failed(failure.unwrap_or(Failure::NoResponse)))
     }
 
     /// What is to be done about too few ready replicas, and how few those are, if they are.
@@ -224,24 +259,29 @@ impl Fleet {
 
     /// How many of the judged replicas are liveness suspects.
     pub(super) fn suspects(&self) -> (u32, u32) {
-        let tally = self.standings.liveness;
+        let tally = self.standings.liveness.all;
+        (tally.failing, tally.judged())
+    }
+
+    /// How many of the judged replicas of a part fail together.
+    pub(super) fn suspects_of(&self, part: Part) -> (u32, u32) {
+        let tally = part.tally(&self.standings);
         (tally.failing, tally.judged())
     }
 
     /// Follows the restarts in flight, then decides new ones.
     pub(super) fn step(&mut self, look: &mut Look<'_, '_>) {
         let Some(spec) = self.spec.take() else { return };
-        let moved = self.breaker.step(spec.fleet.breaker.as_ref(), self.standings.liveness, look.now);
-        if let Some((kind, reason)) = moved {
+        self.breakers.step(spec.fleet.breaker.as_ref(), &self.standings, look.now, |(kind, reason)| {
             look.recorder.record_fleet(look.key, look.now, kind, reason);
-        }
+        });
         let moved = self.floor.step(spec.floor.as_ref(), self.standings.stock, self.desired, look.now);
         if let Some((kind, reason)) = moved {
             look.recorder.record_fleet(look.key, look.now, kind, reason);
             self.look_at_all(look);
         }
         self.restarts.budget.fit(spec.restart.budget, look.now);
-        let together = spec.heartbeat.is_some() && self.standings.readiness.shared().is_some();
+        let together = spec.heartbeat.is_some() && self.standings.readiness.is_shared();
         if std::mem::replace(&mut self.fails_together, together) && !together {
             self.await_anew(look);
         }
@@ -249,7 +289,7 @@ impl Fleet {
         if let Some(foresight) = &mut self.foresight {
             foresight.supervise(&spec.restart, look);
         }
-        self.follow_trial();
+        self.follow_trials();
         self.order(&spec, look);
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
@@ -268,9 +308,9 @@ impl Fleet {
     }
 
     /// A trial whose restart is off is to be made anew.
-    fn follow_trial(&mut self) {
-        let Self { breaker, seats, foresight, .. } = self;
-        breaker.follow(foresight.as_ref().map_or(seats, |foresight| &foresight.seats));
+    fn follow_trials(&mut self) {
+        let Self { breakers, seats, foresight, .. } = self;
+        breakers.follow(foresight.as_ref().map_or(seats, |foresight| &foresight.seats));
     }
 
     /// Every gate may have to move.
@@ -286,10 +326,12 @@ impl Fleet {
     fn next_wake(&self, spec: &Policy, look: &Look<'_, '_>) -> Option<(Time, &'static str)> {
         let mut first = Wake::default();
         let breaker = spec.fleet.breaker.as_ref();
-        first.or(self.breaker.closes(breaker), "breaker closes");
         first.or(self.floor.ends(spec.floor.as_ref()), "enough are ready again");
-        let tries = self.breaker.tries(breaker).filter(|at| *at > look.now && !self.wanting.is_empty());
-        first.or(tries, "trial of the breaker");
+        for open in self.breakers.all() {
+            first.or(open.closes(breaker), "breaker closes");
+            let tries = open.tries(breaker).filter(|at| *at > look.now && !self.wanting.is_empty());
+            first.or(tries, "trial of the breaker");
+        }
         let budget = spec.restart.budget.filter(|_| !self.wanting.is_empty());
         let next = budget.map(|budget| self.restarts.budget.next(budget, look.now)).filter(|at| *at > look.now);
         first.or(next, "restart budget grows");

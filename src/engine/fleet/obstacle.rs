@@ -2,7 +2,7 @@
 
 use super::super::replica::Replica;
 use super::super::{
-    IntentStage, NodeState, Obstacle, OtherOwners, OwnerKey, OwnerKind, Place, Policy, Readiness, RuleKind, Slot,
+    Among, IntentStage, NodeState, Obstacle, OtherOwners, OwnerKey, OwnerKind, Place, Policy, Readiness, RuleKind, Slot,
 };
 use super::{Fleet, Look};
 
@@ -33,9 +33,14 @@ impl Fleet {
         if let Some(seat) = seat.filter(|seat| seat.gave_up(&spec.restart)) {
             return Some(Obstacle::GaveUp { times: seat.memory.futile });
         }
-        if !self.breaker.lets(spec.fleet.breaker.as_ref(), look.now) {
+        let breaker = spec.fleet.breaker.as_ref();
+        if let Some(part) = self.breakers.holding(breaker, replica, look.now) {
+            let (suspect, judged) = self.suspects_of(part);
+            return Some(Obstacle::Breaker { among: part.among(), suspect, judged });
+        }
+        if !self.breakers.fleet.lets(breaker, look.now) {
             let (suspect, judged) = self.suspects();
-            return Some(Obstacle::Breaker { suspect, judged });
+            return Some(Obstacle::Breaker { among: Among::Fleet, suspect, judged });
         }
         if let Some(obstacle) = self.over_budget(spec, look) {
             return Some(obstacle);

@@ -46,14 +46,14 @@ impl Fleet {
 
     /// Orders what was written down: only an acknowledged intent is carried out, and only while it is still wanted.
     pub(super) fn order(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
-        let Self { seats, wanting, breaker, .. } = self;
+        let Self { seats, wanting, breakers, .. } = self;
         for (key, seat) in seats.opened_mut() {
             let Some(result) = seat.written.take() else { continue };
             let Some((intent, order)) = seat.memory.intent.zip(seat.order()) else { continue };
             let replica = intent.replica.and_then(|replica| look.replica(replica));
             let wanted = replica.filter(|replica| {
                 spec.mode == Mode::Enforce
-                    && breaker.lets_go_on(key)
+                    && breakers.let_go_on(replica, key)
                     && wanting.contains_key(&replica.key.index)
                     && order.container == replica.lead().map(|lead| lead.incarnation)
             });
@@ -141,7 +141,7 @@ impl Fleet {
         let reason = judge.failed(rule, asked);
         let stage_of_life = if replica.is_started() { StageOfLife::Started } else { StageOfLife::Starting };
         let order = Order { container: replica.lead().map(|lead| lead.incarnation), reason, stage_of_life };
-        self.breaker.decided(seat_key);
+        self.breakers.decided(replica, seat_key);
         replica.obstacle = None;
         if self.foresight.is_some() {
             self.foresee_restart(seat_key, order, rule, index, look);

@@ -1,29 +1,27 @@
 //! How the judged replicas of a fleet stand with the rules: is a replica worse off than its neighbours?
 
-use super::super::{Evidence, Obstacle, PolicyKey};
+use super::super::PolicyKey;
 use super::floor::{Stand, Stock};
+use super::judged::{Judged, Kin, Revisions, Sign};
 
 /// The judged replicas of a fleet, by what their latest attempts came to. A rule that nobody compares counts nobody.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Standings {
-    pub(super) liveness: Tally,
-    pub(super) readiness: Tally,
+    /// Whoever has started passes; whoever has failed to start, and not started since, fails.
+    pub(super) startup: Revisions,
+    pub(super) liveness: Judged,
+    pub(super) readiness: Judged,
     pub(super) stock: Stock,
-}
-
-/// The judged replicas, by what the latest attempt of one rule came to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Tally {
-    pub(super) passing: u32,
-    pub(super) failing: u32,
 }
 
 /// What the latest attempts at a replica came to, and how it stands with the pool; `None` where that is not compared, or
 /// it is not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Latest {
-    pub(super) liveness: Option<Evidence>,
-    pub(super) readiness: Option<Evidence>,
+    pub(super) kin: Kin,
+    pub(super) startup: Option<Sign>,
+    pub(super) liveness: Option<Sign>,
+    pub(super) readiness: Option<Sign>,
     pub(super) stand: Option<Stand>,
 }
 
@@ -34,40 +32,21 @@ pub(in super::super) struct Compared(pub(super) Option<(PolicyKey, Latest)>);
 impl Standings {
     /// A replica stands otherwise than before.
     pub(super) fn change(&mut self, before: Latest, latest: Latest) {
-        self.liveness.change(before.liveness, latest.liveness);
-        self.readiness.change(before.readiness, latest.readiness);
+        let moved = before.kin != latest.kin;
+        if moved || before.startup != latest.startup {
+            before.startup.into_iter().for_each(|sign| self.startup.subtract(before.kin.revision, sign));
+            latest.startup.into_iter().for_each(|sign| self.startup.add(latest.kin.revision, sign));
+        }
+        for (judged, was, is) in [
+            (&mut self.liveness, before.liveness, latest.liveness),
+            (&mut self.readiness, before.readiness, latest.readiness),
+        ] {
+            if moved || was != is {
+                was.into_iter().for_each(|sign| judged.subtract(before.kin, sign));
+                is.into_iter().for_each(|sign| judged.add(latest.kin, sign));
+            }
+        }
         self.stock.change(before.stand, latest.stand);
-    }
-}
-
-impl Tally {
-    /// At least two replicas fail the rule, and more than half of the judged ones.
-    pub(super) fn shared(self) -> Option<Obstacle> {
-        let Self { passing, failing } = self;
-        (failing >= 2 && failing > passing).then_some(Obstacle::SharedFailure { failing, judged: failing + passing })
-    }
-
-    /// All that are judged.
-    pub(super) fn judged(self) -> u32 {
-        self.passing + self.failing
-    }
-
-    /// One that is not judged is in no ratio.
-    fn change(&mut self, before: Option<Evidence>, latest: Option<Evidence>) {
-        if let Some(count) = self.of(before) {
-            *count -= 1;
-        }
-        if let Some(count) = self.of(latest) {
-            *count += 1;
-        }
-    }
-
-    fn of(&mut self, latest: Option<Evidence>) -> Option<&mut u32> {
-        match latest {
-            Some(Evidence::Pass) => Some(&mut self.passing),
-            Some(Evidence::Fail) => Some(&mut self.failing),
-            Some(Evidence::Nothing) | None => None,
-        }
     }
 }
 
@@ -75,5 +54,12 @@ impl Compared {
     /// How it is counted in the fleet of that policy.
     pub(super) fn in_fleet(self, key: PolicyKey) -> Latest {
         self.0.filter(|(counted_in, _)| *counted_in == key).map(|(_, latest)| latest).unwrap_or_default()
+    }
+}
+
+impl Latest {
+    /// Whether only the readiness rule sees a difference.
+    pub(super) fn is_as_ready_but_for(self, other: Self) -> bool {
+        Self { readiness: other.readiness, ..self } == other
     }
 }

@@ -14,15 +14,15 @@ use super::{Fleet, Look, Restarts};
 impl Fleet {
     /// Looks at every seat that is open or is to be forgotten.
     pub(super) fn supervise(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
-        let Self { seats, restarts, wanting, breaker, .. } = self;
+        let Self { seats, restarts, wanting, breakers, .. } = self;
         seats.close(look.now, &spec.restart, |key, seat| {
             let sitter = Sitter::of(seat, wanting, look);
             clear_up(seat, &sitter, restarts, spec.restart.budget, look);
             match end(seat, &sitter, &spec.restart, look) {
-                Some(Benefit::Helped) => breaker.helped(key),
+                Some(Benefit::Helped) => breakers.helped(key),
                 Some(Benefit::None) => {
                     restarts.futile = restarts.futile.saturating_add(1);
-                    breaker.did_not_help(key, look.now);
+                    breakers.did_not_help(key, look.now);
                 }
                 None => {}
             }

@@ -12,6 +12,11 @@ impl World {
             report.failing <= report.suspect && report.suspect + report.starting + report.paused <= report.replicas
         );
         self.has_given_up |= report.gave_up > 0;
+        let shared = |report: &&ReplicaReport| match report.wants_restart {
+            Some((_, Some(Obstacle::Breaker { among, .. }))) => among != Among::Fleet,
+            Some(_) | None => false,
+        };
+        self.shared += report.replica_reports.iter().filter(shared).count() as u64;
         let suspects = report.replica_reports.iter().filter(|replica| {
             let judged = matches!(replica.state, ReplicaState::Suspect | ReplicaState::Failing);
             judged && replica.streaks.liveness.is_some_and(|fails| fails > 0)
@@ -48,21 +53,36 @@ impl World {
         }
     }
 
-    /// While the breaker is open, nobody is restarted but for a trial, or after one that helped.
-    pub(super) fn check_breaker(&mut self, replica: ReplicaKey) {
+    /// While a breaker is open, be it that of the fleet, of its node or of its revision, nobody is restarted but for a
+    /// trial, or after one that helped.
+    pub(super) fn check_breaker(&mut self, replica: ReplicaKey, rule: RuleKind) {
         let report = self.engine.report(POLICY, self.now).unwrap();
         let restarting = report.replica_reports.iter().find(|report| report.replica == replica).unwrap();
+        let pod = self.pod(replica).unwrap();
+        let (node, revision) = (pod.node(), Some(RevisionKey(pod.key.generation % 2)));
+        let is_of = |part: &Part| match *part {
+            Part::Node(other) => other == node,
+            Part::Revision(other) => other == revision && rule == RuleKind::Liveness,
+            Part::Starting(other) => other == revision && rule == RuleKind::Startup,
+        };
+        let of_fleet = match report.breaker {
+            BreakerReport::Closed => None,
+            BreakerReport::Open { trial, .. } => Some(trial),
+        };
+        let of_parts = report.parts.iter().filter(|part| is_of(&part.part)).map(|part| part.trial);
         let seed = self.seed;
-        match report.breaker {
-            BreakerReport::Closed | BreakerReport::Open { trial: Trial::Helped, .. } => {}
-            BreakerReport::Open { trial: Trial::Runs { seat, .. }, .. } => {
-                assert_eq!(restarting.seat, Some(seat), "seed {seed}: a restart beside the trial");
-                self.trials += 1;
-            }
-            BreakerReport::Open { trial: Trial::Waits { .. }, .. } => {
-                panic!("seed {seed}: a restart during an open breaker")
+        let mut is_trial = false;
+        for trial in of_fleet.into_iter().chain(of_parts) {
+            match trial {
+                Trial::Helped => {}
+                Trial::Runs { seat, .. } => {
+                    assert_eq!(restarting.seat, Some(seat), "seed {seed}: a restart beside the trial");
+                    is_trial = true;
+                }
+                Trial::Waits { .. } => panic!("seed {seed}: a restart during an open breaker"),
             }
         }
+        self.trials += u64::from(is_trial);
     }
 
     /// Nobody is ejected for its failures if that leaves fewer in the pool than the floor says; and nobody is in that is

@@ -34,7 +34,8 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up, mut held, mut missed, mut stretched) = (0, 0, 0, 0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held) = (0, 0, 0, 0);
+    let (mut missed, mut stretched, mut shared) = (0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -46,6 +47,7 @@ fn no_order_of_events_breaks_an_invariant() {
         held += u32::from(world.has_held);
         missed += u32::from(world.has_missed);
         stretched += u32::from(world.has_stretched);
+        shared += world.shared;
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
@@ -53,6 +55,7 @@ fn no_order_of_events_breaks_an_invariant() {
     assert!(missed > 5, "only {missed} worlds in which somebody was ejected for its silence");
     assert!(stretched > 5, "only {stretched} worlds in which periods were stretched");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
+    assert!(shared > SEEDS, "only {shared} restarts waited for a node or a revision");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
 
@@ -99,6 +102,10 @@ struct World {
     has_held: bool,
     has_missed: bool,
     has_stretched: bool,
+    /// The node to which the path is cut.
+    cut: Option<NodeKey>,
+    /// Restarts that waited for what a node or a revision shares.
+    shared: u64,
     trace: Vec<String>,
 }
 
@@ -132,6 +139,7 @@ impl World {
         spec.restart.deadline = Span::from_secs(40);
         spec.restart.give_up_after = NonZeroU32::new(GIVE_UP_AFTER);
         spec.fleet.breaker = Some(BREAKER);
+        spec.fleet.shared_failure = SharedFailure::Hold;
         spec.floor = Some(FLOOR);
         spec.restart.budget = seed.is_multiple_of(3).then_some(BUDGET);
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
@@ -158,6 +166,8 @@ impl World {
             has_held: false,
             has_missed: false,
             has_stretched: false,
+            cut: None,
+            shared: 0,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -168,7 +178,7 @@ impl World {
     }
 
     fn step(&mut self) {
-        match self.below(44) {
+        match self.below(45) {
             0 => self.with_pod(|pod, _| pod.healthy = !pod.healthy),
             1 => self.with_pod(|pod, now| pod.run_again(now)),
             2 => self.with_pod(|pod, _| pod.state = ContainerState::Down),
@@ -179,6 +189,7 @@ impl World {
             7 => self.with_pod(|pod, _| pod.beats = !pod.beats),
             8 => self.deregister_one(),
             9 => self.freeze(),
+            10 => self.cut = self.cut.is_none().then_some(NodeKey(self.below(2) as u32)),
             _ => self.now = self.now + Span::from_millis(self.below(900)),
         }
         self.recreate();
@@ -237,11 +248,11 @@ impl World {
                 }
                 self.engine.handle(self.now, Input::IntentResult { replica, result });
             }
-            Effect::Restart { replica, incarnation, .. } => {
+            Effect::Restart { replica, rule, incarnation, .. } => {
                 let seed = self.seed;
                 assert!(self.acknowledged.remove(&replica), "seed {seed}: a restart without its intent");
                 assert_eq!(self.spec.mode, Mode::Enforce, "seed {seed}: a restart while the policy observes");
-                self.check_breaker(replica);
+                self.check_breaker(replica, rule);
                 self.check_efficacy(replica);
                 let result = self.fate();
                 if let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica)
@@ -266,7 +277,11 @@ impl World {
             let AttemptId { replica, rule, .. } = attempt;
             let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica) else { continue };
             let runs = matches!(pod.state, ContainerState::Running { .. });
-            let class = if runs && pod.healthy { OutcomeClass::Passed } else { OutcomeClass::Refused };
+            let class = match self.cut {
+                Some(node) if node == pod.node() => OutcomeClass::ConnectTimeout,
+                Some(_) | None if runs && pod.healthy => OutcomeClass::Passed,
+                Some(_) | None => OutcomeClass::NoResponse,
+            };
             pod.failed[rule] |= class.evidence() == Evidence::Fail;
             match self.below(12) {
                 0 => {}
@@ -356,8 +371,12 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(9) {
+        match self.below(10) {
             7 => self.spec.paused_until = Some(self.now + Span::from_millis(self.below(5_000))),
+            8 => {
+                let hold = self.spec.fleet.shared_failure == SharedFailure::Ignore;
+                self.spec.fleet.shared_failure = if hold { SharedFailure::Hold } else { SharedFailure::Ignore };
+            }
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
             2 => {
@@ -485,6 +504,10 @@ impl Pod {
         matches!(self.state, ContainerState::Running { .. })
     }
 
+    fn node(&self) -> NodeKey {
+        NodeKey(self.ordinal % 2)
+    }
+
     fn seen(&self, remembered: Option<Remembered>) -> Input {
         let container = Container { incarnation: self.incarnation, state: self.state, remembered };
         let target = Some(Target::Container(container));
@@ -496,8 +519,8 @@ impl Pod {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(self.ordinal)),
-            revision: None,
-            node: None,
+            node: Some(self.node()),
+            revision: Some(RevisionKey(self.key.generation % 2)),
             lifecycle: self.lifecycle,
             paused_until: self.paused_until,
             ready,

@@ -201,7 +201,8 @@ fn beats_that_most_replicas_lost_eject_nobody() {
     bench.beat(1);
     bench.pass(10);
     assert_eq!([0, 1, 2, 3].map(|index| bench.gate(index)), [OPEN; 4]);
-    let by = Obstacle::SharedFailure { failing: 4, judged: 4 };
+    let by =
+        Obstacle::SharedFailure { among: Among::Fleet, failing: 4, judged: 4, last: Some(OutcomeClass::NoResponse) };
     assert_eq!(bench.reason(0), Reason::HeldWithoutBeat { by });
     bench.pass_with_beats(2, 1..4);
     assert_eq!(bench.gate(0), OPEN, "the others are back, and it gets a time to live to follow");

@@ -48,7 +48,10 @@ fn half_of_the_fleet_is_not_restarted_but_for_one_trial_after_a_while() {
     assert_eq!(bench.fleet_told(), [(4, FleetTransitionKind::BreakerOpened)]);
     assert_eq!(bench.restarts(), []);
     let held = bench.report().replica_reports[3].wants_restart;
-    assert_eq!(held, Some((RuleKind::Liveness, Some(Obstacle::Breaker { suspect: 4, judged: 8 }))));
+    assert_eq!(
+        held,
+        Some((RuleKind::Liveness, Some(Obstacle::Breaker { among: Among::Fleet, suspect: 4, judged: 8 })))
+    );
     bench.pass(20);
     assert_eq!(bench.restarts(), [(64, 0)]);
 }

@@ -21,6 +21,7 @@ mod pauses;
 mod rechecks;
 mod restarts;
 mod seats;
+mod shared;
 mod skip;
 mod verdicts;
 mod writes;

@@ -17,7 +17,7 @@ proptest! {
     #[test]
     fn a_skipped_stretch_leaves_the_engine_as_a_stepped_one_does(
         before in spec(),
-        replicas in 1u32..4,
+        replicas in 1u32..6,
         course in prop::collection::vec((event(), 1u64..150), 1..25),
     ) {
         let (mut stepped, mut skipping) = (World::new(&before, replicas), World::new(&before, replicas));
@@ -99,7 +99,9 @@ impl World {
             seen: Owner { kind: OwnerKind::Recreates, desired: replicas, first: 0 },
         });
         for replica in 0..replicas {
-            bench.add(replica);
+            bench.add_as(replica, |seen| {
+                (seen.node, seen.revision) = (Some(NodeKey(replica / 2)), Some(RevisionKey(replica % 2)));
+            });
         }
         Self { bench, replicas, returns: BTreeMap::new(), told: 0, skipped: 0 }
     }
@@ -179,14 +181,15 @@ fn event() -> impl Strategy<Value = Event> {
     let rule = || prop::sample::select(RuleKind::ALL.to_vec());
     let class = prop_oneof![
         4 => Just(OutcomeClass::Passed),
-        4 => Just(OutcomeClass::NoResponse),
+        3 => Just(OutcomeClass::NoResponse),
+        3 => Just(OutcomeClass::ConnectTimeout),
         1 => Just(OutcomeClass::ProberError),
     ];
     prop_oneof![
-        6 => (0u32..4, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
+        6 => (0u32..6, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
         2 => (0u32..4).prop_map(Event::Beat),
         1 => (0u32..4).prop_map(Event::Deregister),
-        1 => (0u32..4).prop_map(Event::Replace),
+        1 => (0u32..6).prop_map(Event::Replace),
         1 => (0u32..4, 0u64..200).prop_map(|(replica, ticks)| Event::Pause(replica, ticks)),
         2 => spec().prop_map(|spec| Event::Edit(Box::new(spec))),
         1 => Just(Event::Nothing),

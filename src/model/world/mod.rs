@@ -62,6 +62,8 @@ struct Process {
     opening: Opening,
     incarnation: Incarnation,
     is_awake: bool,
+    /// The path to it is cut for whoever asks; read when its condition is.
+    is_cut: bool,
 }
 
 impl<'a, O: Observer> World<'a, O> {
@@ -78,7 +80,8 @@ impl<'a, O: Observer> World<'a, O> {
             condition: Condition::HEALTHY,
             standing: if scenario.joins(replica).is_some() { Standing::Absent } else { Standing::In },
         });
-        let process = |_| Process { opening: Opening::Warm, incarnation: Incarnation(1), is_awake: false };
+        let process =
+            |_| Process { opening: Opening::Warm, incarnation: Incarnation(1), is_awake: false, is_cut: false };
         let beats = policy.heartbeat.map(|_| Beats::new(scenario, Heartbeat::of(scenario)));
         let mut world = Self {
             scenario,
@@ -180,18 +183,19 @@ impl<'a, O: Observer> World<'a, O> {
         let end = Time::ZERO + self.scenario.length();
         let end = self.scenario.next_change_of_stores(now.time).map_or(end, |stores| stores.min(end));
         let end = self.beats.as_ref().and_then(|beats| beats.next(now.time)).map_or(end, |beat| beat.min(end));
-        for replica in self.awake.drain(..) {
+        let mut awake = std::mem::take(&mut self.awake);
+        for replica in awake.drain(..) {
             self.processes[replica].is_awake = false;
             let until = self.course.quiet_until(replica, now.time, end);
-            let condition = self.members[replica].condition;
             let answers = PerRule::from_fn(|rule| {
-                self.endpoints[rule].map_or(OutcomeClass::Passed, |endpoint| answer(endpoint, condition, self.stores))
+                self.endpoints[rule].map_or(OutcomeClass::Passed, |endpoint| self.answer(replica, endpoint))
             });
             let skipped = self.engine.skip(key(replica), until, answers);
             for rule in RuleKind::ALL {
                 self.run.attempts[rule] += skipped[rule];
             }
         }
+        self.awake = awake;
         let deadline = self.engine.next_deadline().map(|(at, _)| at);
         let next = [deadline, self.course.next(now.time)].into_iter().flatten().fold(end, Time::min);
         let begun = self.scenario.turn_at(next);
@@ -247,7 +251,7 @@ impl<'a, O: Observer> World<'a, O> {
         self.wake(replica);
         let Some(endpoint) = self.endpoints[rule] else { return };
         let condition = self.members[replica].condition;
-        let class = answer(endpoint, condition, self.stores);
+        let class = self.answer(replica, endpoint);
         self.run.attempts[rule] += 1;
         self.observer.attempted(now, &Attempt { replica, rule, endpoint, outcome: class, condition });
         let outcome = Outcome { class, took: Span::ZERO };
@@ -326,9 +330,18 @@ impl<'a, O: Observer> World<'a, O> {
     fn read(&mut self, replica: usize, now: Time) {
         let opening = self.processes[replica].opening;
         self.members[replica].condition = self.scenario.condition(replica, opening, now);
+        self.processes[replica].is_cut = self.scenario.is_cut(replica, now);
         self.pool_changed = true;
         self.course.read(replica, opening, now);
         self.wake(replica);
+    }
+
+    /// What an endpoint of a replica answers, as a prober would put it.
+    fn answer(&self, replica: usize, endpoint: Endpoint) -> OutcomeClass {
+        if self.processes[replica].is_cut {
+            return OutcomeClass::ConnectTimeout;
+        }
+        answer(endpoint, self.members[replica].condition, self.stores)
     }
 
     fn wake(&mut self, replica: usize) {
@@ -342,7 +355,7 @@ impl<'a, O: Observer> World<'a, O> {
     }
 }
 
-/// What an endpoint answers, as a prober would put it.
+/// What an endpoint answers that can be reached.
 fn answer(endpoint: Endpoint, condition: Condition, stores: Stores) -> OutcomeClass {
     match condition.state() {
         _ if endpoint.says_yes(condition, stores) => OutcomeClass::Passed,

@@ -3,8 +3,8 @@
 use super::super::{Observer, Standing};
 use super::World;
 use crate::engine::{
-    Container, ContainerState, Gate, GateSeen, Input, Lifecycle, Observation, Owner, OwnerKey, OwnerKind, PerRule,
-    Place, PolicyKey, Readiness, Remembered, ReplicaKey, Slot, Target, Time,
+    Container, ContainerState, Gate, GateSeen, Input, Lifecycle, NodeKey, Observation, Owner, OwnerKey, OwnerKind,
+    PerRule, Place, PolicyKey, Readiness, Remembered, ReplicaKey, RevisionKey, Slot, Target, Time,
 };
 
 /// The key of the policy.
@@ -50,8 +50,8 @@ impl<O: Observer> World<'_, O> {
             policy: Some(POLICY),
             owner: Some(OWNER),
             place: Place::Fixed(Slot::Ordinal(number)),
-            revision: None,
-            node: None,
+            node: Some(NodeKey(self.scenario.node(index))),
+            revision: Some(RevisionKey(self.scenario.revision(index))),
             lifecycle: Lifecycle::Live,
             paused_until: None,
             ready: if is_in { Readiness::Ready } else { Readiness::NotReady },

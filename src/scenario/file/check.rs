@@ -1,6 +1,6 @@
 //! What makes a scenario out of what was written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::fault::Checked;
 use super::fleet::find;
@@ -9,7 +9,7 @@ use crate::registry::Resolve;
 use crate::scenario::random::Chance;
 use crate::scenario::replica::Replica;
 use crate::scenario::timeline::Timeline;
-use crate::scenario::{MAX_TURNS, PerKind, RequestKind, Scenario, Stores};
+use crate::scenario::{MAX_TURNS, Paths, PerKind, RequestKind, Scenario, Stores};
 
 /// A field that makes no sense, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,7 @@ impl ScenarioFile {
         let turns = self.turns()?;
         let mut replicas = self.replicas.check(turns)?;
         self.reopen(&mut replicas, turns)?;
-        let stores = self.hit(&mut replicas, turns)?;
+        let (stores, paths) = self.hit(&mut replicas, turns)?;
         if self.resolve != Resolve::Static && self.registry.is_none() {
             return Err(Nonsense::new("resolve", "asks a registry, but the scenario has none: add registry"));
         }
@@ -40,6 +40,7 @@ impl ScenarioFile {
             rotation: self.rotation,
             replicas,
             stores,
+            paths,
             registry: self.registry,
             resolve: self.resolve,
             consumers: self.consumers,
@@ -95,8 +96,9 @@ impl ScenarioFile {
         Ok(())
     }
 
-    fn hit(&self, replicas: &mut [Replica], turns: Turns) -> Result<Timeline<Stores>, Nonsense> {
+    fn hit(&self, replicas: &mut [Replica], turns: Turns) -> Result<(Timeline<Stores>, Paths), Nonsense> {
         let (mut of_replicas, mut of_stores, mut outages) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+        let (mut of_nodes, mut cuts) = (BTreeSet::new(), BTreeMap::<u32, Vec<_>>::new());
         for (index, fault) in self.faults.iter().enumerate() {
             let item = format!("faults[{index}]");
             let is_new = match fault.check(turns, &item)? {
@@ -110,13 +112,21 @@ impl ScenarioFile {
                     outages.push(spell);
                     of_stores.insert((store, spell.from))
                 }
+                Checked::Path { node, spell } => {
+                    if node >= self.replicas.nodes.get() {
+                        let problem = format!("there is no node {node}, only 0 to {}", self.replicas.nodes.get() - 1);
+                        return Err(Nonsense::new(format!("{item}.node"), problem));
+                    }
+                    cuts.entry(node).or_default().push(spell);
+                    of_nodes.insert((node, spell.from))
+                }
             };
             if !is_new {
                 let problem = "contradicts an earlier fault of that kind that begins there in the same turn";
                 return Err(Nonsense::new(item, problem));
             }
         }
-        Ok(Timeline::of(outages))
+        Ok((Timeline::of(outages), cuts.into_iter().map(|(node, cuts)| (node, Timeline::of(cuts))).collect()))
     }
 
     fn chances(&self) -> Result<Vec<Chance>, Nonsense> {

@@ -15,11 +15,14 @@ use crate::scenario::{Store, Stores, TrueState};
 /// The kinds of fault that hit a replica.
 const OF_A_REPLICA: [&str; 6] = ["stuck", "dependencyLost", "halfDown", "warming", "stopped", "silent"];
 
-/// A fault: one replica or one shared store, the turn in which it begins, one kind.
+/// What a fault may hit.
+const HIT: [&str; 3] = ["replica", "store", "node"];
+
+/// A fault: one replica, one shared store or the path to one node, the turn in which it begins, one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[schemars(inline, extend("oneOf" = one_of(OF_A_REPLICA.into_iter().chain(["down"])), "if" = {"required": ["down"]}, "then" = {"required": ["store"]}, "else" = {"required": ["replica"]},
-"not" = {"required": ["replica", "store"]}))]
+#[schemars(inline, extend("oneOf" = one_of(OF_A_REPLICA.into_iter().chain(["down", "cut"])), "allOf" = [{"oneOf": one_of(HIT)}],
+"dependentRequired" = {"down": ["store"], "store": ["down"], "cut": ["node"], "node": ["cut"]}))]
 pub struct Fault {
     /// Which replica is hit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -27,6 +30,9 @@ pub struct Fault {
     /// Which shared store is hit, instead of a replica: `state` or `billing`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub store: Option<Store>,
+    /// Which node's path is hit, instead of a replica.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node: Option<u32>,
     /// The turn, at whose beginning the fault begins.
     pub at: u32,
     /// The process answers nothing until it is restarted.
@@ -50,6 +56,9 @@ pub struct Fault {
     /// The shared store is down.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub down: Option<Lasting>,
+    /// The path to the node is cut for whoever asks there; requests pass.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut: Option<Lasting>,
 }
 
 /// A fault that hits every replica at random, independent of the others: one kind.
@@ -143,22 +152,30 @@ impl Fault {
     /// What is hit and when, if that makes sense; `item` is the path of the fault.
     pub(super) fn check(&self, turns: Turns, item: &str) -> Result<Checked, Nonsense> {
         let from = turns.index(self.at, &format!("{item}.at"))?;
-        match (self.replica, self.store) {
-            (Some(replica), None) => {
-                let kind = self.kind().filter(|_| self.down.is_none());
+        match (self.replica, self.store, self.node) {
+            (Some(replica), None, None) => {
+                let kind = self.kind().filter(|_| self.down.is_none() && self.cut.is_none());
                 let kind =
                     kind.ok_or_else(|| Nonsense::new(item, format!("a fault of a replica is one of {KINDS}")))?;
                 let until = kind.lasting.map(|lasting| lasting.until(from, turns, &format!("{item}.{}", kind.field)));
                 let hit = Hit { state: kind.state, from, until: until.transpose()?, leave: kind.leave };
                 Ok(Checked::Replica { replica, hit })
             }
-            (None, Some(store)) => {
-                let down = self.down.filter(|_| self.kinds().next().is_none());
+            (None, Some(store), None) => {
+                let down = self.down.filter(|_| self.kinds().next().is_none() && self.cut.is_none());
                 let down = down.ok_or_else(|| Nonsense::new(item, "the fault of a store is down, and nothing else"))?;
                 let until = Some(down.until(from, turns, &format!("{item}.down"))?);
                 Ok(Checked::Store { store, spell: Spell { what: Stores::without(store), from, until } })
             }
-            (None, None) | (Some(_), Some(_)) => Err(Nonsense::new(item, "a fault hits one replica or one store")),
+            (None, None, Some(node)) => {
+                let cut = self.cut.filter(|_| self.kinds().next().is_none() && self.down.is_none());
+                let cut = cut.ok_or_else(|| Nonsense::new(item, "the fault of a node is cut, and nothing else"))?;
+                let until = Some(cut.until(from, turns, &format!("{item}.cut"))?);
+                Ok(Checked::Path { node, spell: Spell { what: true, from, until } })
+            }
+            (None, None, None) | (Some(_), Some(_), _) | (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
+                Err(Nonsense::new(item, "a fault hits one replica, one store or one node"))
+            }
         }
     }
 
@@ -196,6 +213,7 @@ impl RandomFault {
         let fault = Fault {
             replica: None,
             store: None,
+            node: None,
             at: 0,
             stuck,
             dependency_lost: dependency_lost.map(Lasting::from),
@@ -204,6 +222,7 @@ impl RandomFault {
             stopped: stopped.map(Stopped::from),
             silent: silent.map(Lasting::from),
             down: None,
+            cut: None,
         };
         let kind = fault.kind().ok_or_else(|| Nonsense::new(item, format!("a random fault is one of {KINDS}")))?;
         let turns = kind.lasting.and_then(|lasting| lasting.turns);
@@ -217,6 +236,8 @@ pub(super) enum Checked {
     Replica { replica: u32, hit: Hit },
     /// Of a store.
     Store { store: Store, spell: Spell<Stores> },
+    /// Of the path to a node, which may not exist.
+    Path { node: u32, spell: Spell<bool> },
 }
 
 /// A kind of fault that a replica can have, as it was written.

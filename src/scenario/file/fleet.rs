@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::de::{Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::check::{Nonsense, Turns};
+use super::{is_one, one};
 use crate::scenario::MAX_REPLICAS;
 use crate::scenario::replica::Replica;
 
@@ -28,6 +30,12 @@ pub struct Replicas {
     /// Replicas that are not there from the beginning, each with the turn in which it is opened.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub joins: BTreeMap<u32, u32>,
+    /// On how many nodes they run: replica n on node n modulo that. By default 1.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub nodes: NonZeroU32,
+    /// Replicas that are made from another template than revision 0, each with the number of its revision.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub revisions: BTreeMap<u32, u32>,
 }
 
 /// Startup times in turns.
@@ -71,8 +79,8 @@ impl Replicas {
                 list.clone()
             }
         };
-        let mut replicas: Vec<_> =
-            startups.into_iter().map(|startup| Replica { startup, ..Replica::default() }).collect();
+        let made = |(startup, number): (u32, u32)| Replica { startup, node: number % self.nodes, ..Replica::default() };
+        let mut replicas: Vec<_> = startups.into_iter().zip(0..).map(made).collect();
         for (&replica, &startup) in &self.exceptions {
             let field = format!("replicas.exceptions.{replica}");
             if let Startup::Each(_) = self.startup {
@@ -83,6 +91,9 @@ impl Replicas {
         for (&replica, &turn) in &self.joins {
             let field = format!("replicas.joins.{replica}");
             find(&mut replicas, replica, &field)?.joins = Some(turns.index(turn, &field)?);
+        }
+        for (&replica, &revision) in &self.revisions {
+            find(&mut replicas, replica, &format!("replicas.revisions.{replica}"))?.revision = revision;
         }
         Ok(replicas)
     }

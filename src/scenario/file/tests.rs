@@ -20,7 +20,7 @@ firstTurn: 1
 requestsPerTurn: {read: 8, write: 2, batch: 1}
 requestsFrom: 50
 rotation: Continuous
-replicas: {count: 3, startup: 0, joins: {2: 60}}
+replicas: {count: 3, startup: 0, joins: {2: 60}, nodes: 2, revisions: {2: 1}}
 faults:
 - {replica: 0, at: 20, halfDown: {through: 45}}
 - {replica: 1, at: 40, warming: {for: 7}}
@@ -29,6 +29,7 @@ faults:
 - {replica: 1, at: 44, silent: {for: 1}}
 - {store: state, at: 90, down: {through: 95}}
 - {store: billing, at: 95, down: {for: 2}}
+- {node: 1, at: 96, cut: {for: 2}}
 registry: {beat: 100, timeToLive: 300}
 resolve: registry,cache=80
 consumers: 4
@@ -98,6 +99,8 @@ fn a_fault_lasts_for_so_many_turns_or_through_one() {
     assert!(condition(0, 20).is(TrueState::HalfDown) && condition(0, 45).is(TrueState::HalfDown));
     assert!(!condition(0, 46).is(TrueState::HalfDown));
     assert!(condition(1, 46).is(TrueState::Warming) && !condition(1, 47).is(TrueState::Warming));
+    let cut = |replica| [95, 96, 97, 98].map(|at| scenario.is_cut(replica, turn(&scenario, at)));
+    assert_eq!((cut(0), cut(1), cut(2)), ([false; 4], [false, true, true, false], [false; 4]));
     let stores: Vec<_> = [89, 90, 95, 96, 97].map(|at| scenario.stores(turn(&scenario, at))).to_vec();
     let (state, billing) = (Stores::without(Store::State), Stores::without(Store::Billing));
     assert_eq!(stores, [Stores::UP, state, state | billing, billing, Stores::UP]);
@@ -172,7 +175,11 @@ fn a_fault_is_of_exactly_one_kind() {
     let problem = "10: faults[0]: the fault of a store is down, and nothing else";
     assert_eq!(refusal_of_fault("{store: state, at: 3}"), problem);
     assert_eq!(refusal_of_fault("{store: state, at: 3, down: {for: 1}, stuck: {}}"), problem);
-    let problem = "10: faults[0]: a fault hits one replica or one store";
+    let problem = "10: faults[0]: the fault of a node is cut, and nothing else";
+    assert_eq!(refusal_of_fault("{node: 0, at: 3, silent: {for: 1}}"), problem);
+    let problem = "17: faults[0].node: there is no node 1, only 0 to 0";
+    assert_eq!(refusal_of_fault("{node: 1, at: 3, cut: {for: 1}}"), problem);
+    let problem = "10: faults[0]: a fault hits one replica, one store or one node";
     assert_eq!(refusal_of_fault("{at: 3, stuck: {}}"), problem);
     assert_eq!(refusal_of_fault("{replica: 0, store: state, at: 3, down: {for: 1}}"), problem);
 }

@@ -22,6 +22,7 @@ const IMAGE: &str = concat!("localhost/fake-app:", env!("CARGO_PKG_VERSION"));
 pub struct Fleet {
     owner: Owner,
     replicas: usize,
+    part: u32,
     startup: u32,
     reopenings: Value,
     faults: Value,
@@ -48,7 +49,7 @@ impl Fleet {
         fleet.workload(json!({"serviceName": "fake", "podManagementPolicy": "Parallel"}))
     }
 
-    /// Replicas with random names, all of which play replica 0 of the script.
+    /// Replicas with random names, all of which play replica 0 of the script, or [another](Self::part).
     pub fn deployment(replicas: usize) -> Self {
         Self::under(Owner::Deployment, replicas)
     }
@@ -68,6 +69,7 @@ impl Fleet {
         Self {
             owner,
             replicas,
+            part: 0,
             startup: 1,
             reopenings: json!([]),
             faults: json!([]),
@@ -77,6 +79,11 @@ impl Fleet {
             container: json!({}),
             sidecar: false,
         }
+    }
+
+    /// Which replica of the script those play that have random names.
+    pub fn part(self, part: u32) -> Self {
+        Self { part, ..self }
     }
 
     /// So many turns go by until a process that is opened after the script's beginning serves.
@@ -218,7 +225,7 @@ impl Fleet {
         };
         let mut app = args(8080);
         if self.owner != Owner::StatefulSet {
-            app.push("--replica=0".to_owned());
+            app.push(format!("--replica={}", self.part));
         }
         let mut app = container("app", app);
         app["ports"] = json!([{"name": "http", "containerPort": 8080}]);
