@@ -4,7 +4,7 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use probe_policy::api::conditions::RESTART_HELD;
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, let_pass};
+use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, let_pass, seconds};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
