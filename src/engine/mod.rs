@@ -7,9 +7,9 @@
 //!
 //! From a fact to an effect: [`absorb`] notes what it changes, an [`agenda`] says who is to be looked at, [`asking`]
 //! starts attempts and judges a [`replica`] by their outcomes, [`hearing`] takes its beats, [`gate`] admits and ejects,
-//! [`fleet`] restarts, over the [`seat`]s that outlive the replicas. Every reason is a [`Reason`], every sentence is its
-//! `Display`. A world in logical time that knows what attempts will come to can [`skip`](Engine::skip) those that change
-//! nothing.
+//! [`fleet`] restarts, over the [`seat`]s that outlive the replicas. Every reason is a [`Reason`], every sentence is
+//! its `Display`. A world in logical time that knows what attempts will come to can [`skip`](Engine::skip) those that
+//! change nothing.
 //!
 //! # Live edits
 //! A policy may change at any time. What happens, field by field, to what is under way:
