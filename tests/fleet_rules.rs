@@ -30,7 +30,8 @@ fn the_floor_keeps_a_pool_that_readiness_would_empty() {
     assert_eq!((without.total_errors(), with.total_errors()), (1500, 0));
 }
 
-/// The table `combined` of the lesson on discovery, from the engine: of a health check and beats the smaller window counts.
+/// The table `combined` of the lesson on discovery, from the engine: of a health check and beats the smaller window
+/// counts.
 #[test]
 fn a_health_check_and_beats_find_each_death_within_the_smaller_of_their_windows() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet/heartbeat");

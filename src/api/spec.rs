@@ -68,10 +68,10 @@ pub struct ProbePolicySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub readiness: Option<RuleSpec>,
 
-    /// Does the replica say by itself that it is there? It beats by renewing a Lease that bears its pod's name, labelled
-    /// probepolicy.dev/heartbeat, and deregisters by deleting it. A replica that has started leaves the pool once it was
-    /// silent for the time to live, at once when it deregisters, and is back with its next beat. Never restarts. With a
-    /// readiness rule beside it, either keeps a replica out. Optional.
+    /// Does the replica say by itself that it is there? It beats by renewing a Lease that bears its pod's name,
+    /// labelled probepolicy.dev/heartbeat, and deregisters by deleting it. A replica that has started leaves the pool
+    /// once it was silent for the time to live, at once when it deregisters, and is back with its next beat. Never
+    /// restarts. With a readiness rule beside it, either keeps a replica out. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<HeartbeatSpec>,
 

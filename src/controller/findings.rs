@@ -148,8 +148,8 @@ fn never_passed(report: &PolicyReport) -> Claim {
     let rules: Vec<_> = rules.map(RuleKind::name).collect();
     let nobody_beat = report.heartbeat.is_some_and(|heartbeat| !heartbeat.ever_beat);
     if rules.is_empty() && nobody_beat {
-        let message = "no replica has sent a beat yet: until one does, the heartbeat rule ejects nothing that is in the \
-                       pool; check names, labels and rights of the Leases";
+        let message = "no replica has sent a beat yet: until one does, the heartbeat rule ejects nothing that is in \
+                       the pool; check names, labels and rights of the Leases";
         return Claim::holds(NEVER_PASSED, "NoBeatYet", message.to_owned());
     }
     if rules.is_empty() {

@@ -18,7 +18,8 @@ impl PacedPolicy {
     /// The policy with every duration divided by the speed.
     ///
     /// # Errors
-    /// If a period or a timeout would be shorter than 10 ms, the fake app has no such endpoint, or beats are to be heard.
+    /// If a period or a timeout would be shorter than 10 ms, the fake app has no such endpoint, or beats are to be
+    /// heard.
     pub fn new(parsed: &ParsedPolicy, speed: Speed) -> Result<Self, SpecError> {
         let mut policy = parsed.policy.clone();
         if policy.heartbeat.is_some() {

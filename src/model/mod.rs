@@ -1,8 +1,9 @@
 //! The model: simulated replicas and traffic around the very engine that runs on a cluster, in logical time.
 //!
-//! Within a turn, in this order: planned reopenings, and replicas that join; new faults; beats, if the policy hears any,
-//! and those who deregister; every attempt that is due, answered from the true condition; the engine's decisions, carried out at once; traffic. A restarted container begins
-//! an instant after the turn's decisions, so that nothing asks it in the turn it was restarted in.
+//! Within a turn, in this order: planned reopenings, and replicas that join; new faults; beats, if the policy hears
+//! any, and those who deregister; every attempt that is due, answered from the true condition; the engine's decisions,
+//! carried out at once; traffic. A restarted container begins an instant after the turn's decisions, so that nothing
+//! asks it in the turn it was restarted in.
 
 mod addresses;
 mod beats;
@@ -35,8 +36,9 @@ pub fn check(scenario: &Scenario, policy: &ParsedPolicy) -> Result<(), ModelErro
 
 /// Runs a policy on a scenario from its first turn to its last.
 ///
-/// With a readiness or a heartbeat rule the pool is who the engine let in; without either everybody is in it all the time. Where the
-/// scenario has a registry to resolve by, or says how decisions propagate, requests know of the pool what these let them.
+/// With a readiness or a heartbeat rule the pool is who the engine let in; without either everybody is in it all the
+/// time. Where the scenario has a registry to resolve by, or says how decisions propagate, requests know of the pool
+/// what these let them.
 pub fn run(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Run, ModelError> {
     go(scenario, policy, &mut (), Pace::Skipping)
 }

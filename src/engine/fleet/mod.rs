@@ -296,7 +296,8 @@ impl Fleet {
         self.spec = Some(spec);
     }
 
-    /// When a shared silence ends, not all beat at the same instant: those who were held for it get a whole time to live.
+    /// When a shared silence ends, not all beat at the same instant: those who were held for it get a whole time to
+    /// live.
     fn await_anew(&self, look: &mut Look<'_, '_>) {
         for index in &self.members {
             if let Some(Some(replica)) = look.replicas.get_mut(*index as usize)

@@ -137,8 +137,8 @@ impl World {
         }
     }
 
-    /// Nobody is ejected for a silence that was shorter than the time to live, or that we may only not have heard the end
-    /// of, or where nobody has ever beaten.
+    /// Nobody is ejected for a silence that was shorter than the time to live, or that we may only not have heard the
+    /// end of, or where nobody has ever beaten.
     pub(super) fn check_beats(&mut self, effects: &[Effect]) {
         let ejected = effects.iter().filter_map(|effect| match effect {
             Effect::Record(Transition { kind: TransitionKind::Ejected, replica, reason, .. }) => {
