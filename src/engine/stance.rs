@@ -38,7 +38,9 @@ impl Stance {
     /// at the same instant.
     pub(super) fn spared(&self, streak: u32) -> Option<Obstacle> {
         match self.held {
-            Some((Gate::Open, Reason::Held { by: by @ Obstacle::SharedFailure { .. }, .. })) if self.spared == streak => {
+            Some((Gate::Open, Reason::Held { by: by @ Obstacle::SharedFailure { .. }, .. }))
+                if self.spared == streak =>
+            {
                 Some(by)
             }
             Some(_) | None => None,
