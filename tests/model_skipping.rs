@@ -123,8 +123,14 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
     });
     let min_ready = prop::sample::select(vec![json!(0), json!("50%"), json!("100%"), json!(2)]);
     let when_below = prop::sample::select(vec!["Hold", "Open", "Close"]);
-    let pool = (min_ready, when_below, 1u32..20).prop_map(|(min_ready, when_below, cooldown)| {
-        json!({"minReady": min_ready, "whenBelow": when_below, "cooldown": format!("{cooldown}s")})
+    let change = prop::sample::select(vec!["Keep", "Prepare", "Rolling"]);
+    let pool = (min_ready, when_below, 1u32..20, change).prop_map(|(min_ready, when_below, cooldown, change)| {
+        json!({
+            "minReady": min_ready,
+            "whenBelow": when_below,
+            "cooldown": format!("{cooldown}s"),
+            "onPolicyChange": change,
+        })
     });
     let fleet = (breaker, shared).prop_map(|(breaker, shared)| json!({"breaker": breaker, "sharedFailure": shared}));
     (rules, restart, modes, pool, fleet).prop_map(|((startup, liveness, readiness), restart, mode, pool, fleet)| {

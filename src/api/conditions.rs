@@ -27,6 +27,8 @@ pub const BELOW_FLOOR: &str = "BelowFloor";
 pub const BREAKER_OPEN: &str = "BreakerOpen";
 /// True while replicas are kept in the pool because most of the fleet shares their readiness failure.
 pub const SHARED_FAILURE: &str = "SharedFailure";
+/// True while replicas have not passed what an edit asks, and so are out of the pool or await their turn.
+pub const PREPARING: &str = "Preparing";
 /// True while seats are in a loop.
 pub const LOOPING: &str = "Looping";
 

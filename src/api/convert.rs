@@ -3,13 +3,13 @@
 use std::fmt;
 
 use super::spec::{
-    BreakerSpec, FleetSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec,
-    SharedFailureSpec, Through, WhenBelowSpec,
+    BreakerSpec, FleetSpec, Method, ModeSpec, OnPolicyChangeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec,
+    RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 use super::{Handler, Selector, checks};
 use crate::engine::{
-    Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool, Question,
-    RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
+    Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OnPolicyChange, OtherOwners, PerRule, Phase, Policy,
+    Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
 };
 
 /// A policy that makes sense.
@@ -62,6 +62,7 @@ impl ProbePolicySpec {
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),
             floor: parse_floor(&self.pool)?,
+            on_policy_change: self.pool.on_policy_change.into(),
             fleet: parse_fleet(&self.fleet)?,
             phase,
         };
@@ -205,6 +206,16 @@ impl From<ModeSpec> for Mode {
             ModeSpec::Observe => Self::Observe,
             ModeSpec::Enforce => Self::Enforce,
             ModeSpec::Paused => Self::Paused,
+        }
+    }
+}
+
+impl From<OnPolicyChangeSpec> for OnPolicyChange {
+    fn from(change: OnPolicyChangeSpec) -> Self {
+        match change {
+            OnPolicyChangeSpec::Keep => Self::Keep,
+            OnPolicyChangeSpec::Prepare => Self::Prepare,
+            OnPolicyChangeSpec::Rolling => Self::Rolling,
         }
     }
 }

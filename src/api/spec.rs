@@ -284,6 +284,27 @@ pub struct PoolSpec {
     #[serde(default = "default::half_minute")]
     #[x_kube(validation = checks::SECONDS.rule())]
     pub cooldown: Duration,
+
+    /// What becomes of the replicas in the pool when an edit changes the handler or the container of readiness, or adds
+    /// that rule. Keep: they stay until they are judged by it. Prepare: they leave at once, all of them, and come back
+    /// once they have passed it successThreshold times in a row; the floor does not hold them back. Rolling: they leave
+    /// only as many at a time as restart.maxConcurrent allows restarts, and never so many that fewer are ready than
+    /// minReady; who has passed by its turn need not leave. Default Keep.
+    #[serde(default)]
+    pub on_policy_change: OnPolicyChangeSpec,
+}
+
+/// What becomes of the replicas in the pool when an edit changes what readiness asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum OnPolicyChangeSpec {
+    /// They stay until they are judged by it.
+    #[default]
+    Keep,
+    /// They leave at once, and come back once they have passed it.
+    Prepare,
+    /// The same, a few at a time.
+    Rolling,
 }
 
 /// What is done below the floor.
@@ -398,6 +419,7 @@ impl Default for PoolSpec {
             min_ready: default::half(),
             when_below: WhenBelowSpec::default(),
             cooldown: default::half_minute(),
+            on_policy_change: OnPolicyChangeSpec::default(),
         }
     }
 }

@@ -36,6 +36,14 @@ pub struct ProbePolicyStatus {
     #[serde(default)]
     pub failing: u32,
 
+    /// Of the replicas, those that every rule that asks them has judged under the spec in force.
+    #[serde(default)]
+    pub applied: u32,
+
+    /// Of the replicas, those that are out of the pool until they have passed what an edit asks.
+    #[serde(default)]
+    pub preparing: u32,
+
     /// The restarts that this policy ordered.
     #[serde(default)]
     pub restarts: RestartCounts,

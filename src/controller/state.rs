@@ -92,6 +92,8 @@ pub struct Counts {
     pub in_pool: u32,
     pub suspect: u32,
     pub failing: u32,
+    pub applied: u32,
+    pub preparing: u32,
     pub ungated: u32,
     pub restarts: u32,
     pub in_loop: u32,
@@ -136,6 +138,8 @@ pub struct ReplicaView {
     pub wants_restart: Option<&'static str>,
     /// What stands in its way.
     pub held_by: Option<String>,
+    /// The generation of the spec under which all its rules have judged it.
+    pub applied_generation: Option<i64>,
     /// When something is to be done for it next, and what.
     pub next: Option<DeadlineState>,
 }
@@ -179,6 +183,8 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         in_pool: report.in_pool,
         suspect: report.suspect,
         failing: report.failing,
+        applied: report.applied,
+        preparing: report.preparing,
         ungated: report.ungated,
         restarts: report.restarts,
         in_loop: report.in_loop,
@@ -221,6 +227,7 @@ fn replica_view(index: &Index, replica: &ReplicaReport) -> Option<ReplicaView> {
         failures: failures.collect(),
         wants_restart: replica.wants_restart.map(|(rule, _)| rule.name()),
         held_by: replica.wants_restart.and_then(|(_, by)| Some(by?.to_string())),
+        applied_generation: replica.applied,
         next: replica.next.map(deadline_state),
     })
 }

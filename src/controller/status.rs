@@ -40,6 +40,8 @@ pub fn build(
         in_pool: report.in_pool,
         suspect: report.suspect,
         failing: report.failing,
+        applied: report.applied,
+        preparing: report.preparing,
         restarts: RestartCounts {
             total: before.restarts.total.saturating_add(report.restarts),
             in_startup: before.restarts.in_startup.saturating_add(report.restarts_in_startup),

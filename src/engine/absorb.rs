@@ -86,11 +86,13 @@ impl Engine {
         }
         let policy = seen.policy;
         let slot = &mut self.replicas[index];
+        let mut edited_away = false;
         let change = match slot {
             Some(replica) => {
                 let before = replica.seen.policy;
                 match before.and_then(|before| Some((before, self.fleets.get_mut(before)?))) {
                     Some((before, fleet)) if Some(before) != policy => {
+                        edited_away = replica.reconciled_with.is_some_and(|edition| edition != fleet.edition);
                         fleet.leave(before, replica);
                         fleet.count_desired(&self.owners);
                         self.fleet_agenda.touch(before.0);
@@ -98,7 +100,11 @@ impl Engine {
                     Some((_, fleet)) => fleet.look_away(replica),
                     None => {}
                 }
-                replica.observe(seen, at)
+                let change = replica.observe(seen, at);
+                if edited_away {
+                    replica.release = replica.release.map(|_| at);
+                }
+                change
             }
             None => {
                 *slot = Some(Replica::new(key, seen, at));

@@ -2,12 +2,13 @@
 
 use super::fleet::{Edition, Fleet};
 use super::judge::{Experience, Judge, Timing, Turn};
+use super::proof::Standpoint;
 use super::rechecks::Rechecks;
 use super::replica::{Replica, runs, started_at};
 use super::schedule::Grid;
 use super::{
-    AttemptId, Container, Effect, Evidence, Mode, Outcome, OutcomeClass, PerRule, Policy, PolicyKey, Rule, RuleKind,
-    Time,
+    AttemptId, Container, Effect, Evidence, Mode, OnPolicyChange, Outcome, OutcomeClass, PerRule, Policy, PolicyKey,
+    Rule, RuleKind, Time,
 };
 
 /// What came of an attempt.
@@ -101,6 +102,7 @@ impl Replica {
         let judge = self.judges[kind].as_mut()?;
         let (standing, experience) = (judge.standing(rule), judge.experience);
         let evidence = judge.finish(attempt.serial, outcome, rule, now)?;
+        judge.note_generation(evidence, policy.generation);
         self.is_settled &= judge.standing(rule) == standing;
         if judge.experience != experience && rule.startup_period.is_some() {
             (self.is_settled, self.reconciled_with) = (false, None);
@@ -145,6 +147,7 @@ impl Replica {
             if attempts > 0 {
                 let [last, next] = [attempts - 1, attempts].map(|n| timing.grid.nth_after(due, n));
                 judge.skip(attempts, answers[kind], last, next);
+                judge.note_generation(answers[kind].evidence(), policy.generation);
                 self.serials[kind] = self.serials[kind].wrapping_add(attempts);
                 skipped[kind] = u64::from(attempts);
             }
@@ -153,15 +156,21 @@ impl Replica {
     }
 
     fn reconcile_judge(&mut self, kind: RuleKind, policy: &Policy, rule: &Rule, container: Container, now: Time) {
+        let (change, standpoint) = match kind {
+            RuleKind::Startup | RuleKind::Liveness => (OnPolicyChange::Keep, Standpoint::Out),
+            RuleKind::Readiness => (policy.on_policy_change, self.gate.standpoint()),
+        };
         let slot = &mut self.judges[kind];
         slot.take_if(|judge| judge.container != container.incarnation);
+        let is_added = slot.is_none() && self.gate.is_open_for_want_of_a_rule();
         let judge = slot.get_or_insert_with(|| {
             let start = started_at(container.state, self.last_down[kind], now);
             Judge::new(container.incarnation, rule.question, start)
         });
-        if judge.question != rule.question {
-            judge.ask_anew(rule.question);
+        if judge.question != rule.question || is_added {
+            judge.ask_anew(rule.question, change, standpoint);
         }
+        judge.follow(change);
         let period = match judge.experience {
             Experience::New => rule.startup_period.unwrap_or(rule.period),
             Experience::Passed => rule.period,

@@ -2,6 +2,7 @@
 
 use super::fleet::{Fleet, Stand};
 use super::judge::Opinion;
+use super::proof::{Proof, Standpoint};
 use super::record::Recorder;
 use super::replica::Replica;
 use super::{
@@ -10,7 +11,7 @@ use super::{
 };
 
 /// How long no policy must select a replica until its gate is opened.
-const RELEASE_AFTER: Span = Span::from_secs(30);
+pub(super) const RELEASE_AFTER: Span = Span::from_secs(30);
 /// How long a written gate may go without effect on the pool until that is said.
 const EFFECTIVE_WITHIN: Span = Span::from_secs(5);
 
@@ -83,6 +84,19 @@ impl GateKeeper {
         self.held
     }
 
+    /// Whether the replica is in the pool, by what was decided.
+    pub(super) fn standpoint(&self) -> Standpoint {
+        match self.held {
+            Some((Gate::Open, _)) => Standpoint::In,
+            Some((Gate::Closed, _)) | None => Standpoint::Out,
+        }
+    }
+
+    /// It stands open since there was no rule that could be asked.
+    pub(super) fn is_open_for_want_of_a_rule(&self) -> bool {
+        matches!(self.held, Some((Gate::Open, Reason::NoRule | Reason::Unusable { .. })))
+    }
+
     /// Closed at the API server for a while, and the pool has not followed.
     pub(super) fn is_ejection_not_effective(&self, now: Time) -> bool {
         self.flip.is_some_and(|flip| {
@@ -97,9 +111,9 @@ impl GateKeeper {
         !overtaken && self.retry.is_none() && !depends
     }
 
-    /// When the gate of a replica that no policy has selected since then is opened, if it is not open.
-    pub(super) fn release(&self, unselected: Option<Time>) -> Option<Time> {
-        unselected.filter(|_| self.last != Some(Gate::Open)).map(|since| since + RELEASE_AFTER)
+    /// The same time, unless the gate is open already.
+    pub(super) fn release(&self, release: Option<Time>) -> Option<Time> {
+        release.filter(|_| self.last != Some(Gate::Open))
     }
 
     /// When the gate is to be written again.
@@ -154,8 +168,7 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
         return None;
     }
     let Some(policy) = policy else {
-        let since = replica.unselected?;
-        return (now.since(since) >= RELEASE_AFTER).then_some((Gate::Open, Reason::NoPolicy));
+        return (replica.release? <= now).then_some((Gate::Open, Reason::NoPolicy));
     };
     let Some(spec) = &policy.spec else {
         return (replica.seen.gate == GateSeen::Unset).then_some((Gate::Open, Reason::InvalidPolicy));
@@ -238,13 +251,17 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
         let reason = problem(RuleKind::Readiness).or_else(|| problem(RuleKind::Startup)).unwrap_or(Reason::NoRule);
         return (Gate::Open, reason);
     };
-    match readiness.verdict {
-        Some(Opinion::Good) => (Gate::Open, Reason::Passed { rule: RuleKind::Readiness, streak: readiness.passes }),
-        Some(Opinion::Bad) if held == Some(Gate::Open) && !policy.ever_passed.readiness => {
+    match (readiness.verdict, readiness.proof) {
+        (Some(Opinion::Good), _) => {
+            (Gate::Open, Reason::Passed { rule: RuleKind::Readiness, streak: readiness.passes })
+        }
+        (_, Proof::Awaited) => (Gate::Open, Reason::AwaitsTurn { rule: RuleKind::Readiness }),
+        (Some(Opinion::Bad), _) if held == Some(Gate::Open) && !policy.ever_passed.readiness => {
             never_passed(RuleKind::Readiness)
         }
-        Some(Opinion::Bad) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
-        None => replica.gate.held.unwrap_or((Gate::Closed, Reason::NotJudged)),
+        (Some(Opinion::Bad), _) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
+        (None, Proof::Preparing) => (Gate::Closed, Reason::Preparing { rule: RuleKind::Readiness }),
+        (None, Proof::Given) => replica.gate.held.unwrap_or((Gate::Closed, Reason::NotJudged)),
     }
 }
 

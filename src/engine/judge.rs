@@ -1,7 +1,10 @@
 //! What one rule holds of one container: its attempts, its streak, its verdict.
 
+use super::proof::{Proof, Standpoint};
 use super::schedule::Grid;
-use super::{Evidence, Incarnation, Outcome, OutcomeClass, Question, Reason, Rule, RuleKind, Span, Time};
+use super::{
+    Evidence, Incarnation, OnPolicyChange, Outcome, OutcomeClass, Question, Reason, Rule, RuleKind, Span, Time,
+};
 
 /// How long after an attempt's own deadline its answer is waited for before the silence counts as our own fault.
 const OVERDUE: Span = Span::from_secs(5);
@@ -31,6 +34,10 @@ pub(super) struct Judge {
     pub(super) prober_errors: u32,
     /// What the rule has concluded: a verdict outlives the streak that made it.
     pub(super) verdict: Option<Opinion>,
+    /// Whether that answers what the rule asks since an edit.
+    pub(super) proof: Proof,
+    /// The generation of the spec under which the latest attempt that counted was heard.
+    pub(super) heard_under: Option<i64>,
     /// Whether the container has passed the rule before.
     pub(super) experience: Experience,
     /// When a quick re-check is due, besides the attempts on the grid.
@@ -111,6 +118,8 @@ impl Judge {
             last: None,
             prober_errors: 0,
             verdict: None,
+            proof: Proof::Given,
+            heard_under: None,
             experience: Experience::New,
             recheck: None,
             rechecks: 0,
@@ -235,12 +244,20 @@ impl Judge {
         (self.last, self.prober_errors) = (Some(class), 0);
     }
 
+    /// Notes under which generation of the spec an attempt that counted was heard.
+    pub(super) fn note_generation(&mut self, evidence: Evidence, generation: i64) {
+        match evidence {
+            Evidence::Pass | Evidence::Fail => self.heard_under = Some(generation),
+            Evidence::Nothing => {}
+        }
+    }
+
     /// Holds the streak against the rule's thresholds as they are now.
     pub(super) fn conclude(&mut self, rule: &Rule) {
         if self.fails >= rule.failure_threshold.get() {
             self.verdict = Some(Opinion::Bad);
         } else if self.passes >= rule.success_threshold.get() {
-            self.verdict = Some(Opinion::Good);
+            (self.verdict, self.proof) = (Some(Opinion::Good), Proof::Given);
         }
     }
 
@@ -252,11 +269,17 @@ impl Judge {
         self.recheck = fast.map(|fast| now.max(self.asked + fast));
     }
 
-    /// The rule asks something else now: what was heard is void, what was concluded stays until the new question is
-    /// answered.
-    pub(super) fn ask_anew(&mut self, question: Question) {
-        let verdict = self.verdict;
-        *self = Self { verdict, ..Self::new(self.container, question, self.start) };
+    /// The rule asks something else now: what was heard is void, what was concluded stays as far as `change` says.
+    pub(super) fn ask_anew(&mut self, question: Question, change: OnPolicyChange, standpoint: Standpoint) {
+        let (verdict, proof) = change.edit(self.verdict, self.proof, standpoint);
+        *self = Self { verdict, proof, ..Self::new(self.container, question, self.start) };
+    }
+
+    /// Whoever awaits a turn follows the policy as it is now.
+    pub(super) fn follow(&mut self, change: OnPolicyChange) {
+        if self.proof == Proof::Awaited {
+            self.proof = change.awaited();
+        }
     }
 
     /// Forgets the attempt under way and the streak, as after a pause: neither says anything about the present.
@@ -364,7 +387,7 @@ mod tests {
         let rule = rule(5, 1);
         let mut judge = Judge::new(Incarnation(1), Question(1), Time::ZERO);
         heard(&mut judge, &[OutcomeClass::Passed], &rule);
-        judge.ask_anew(Question(2));
+        judge.ask_anew(Question(2), OnPolicyChange::Keep, Standpoint::In);
         assert_eq!((judge.is_judged(), judge.passes, judge.verdict), (false, 0, Some(Opinion::Good)));
     }
 

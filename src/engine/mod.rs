@@ -15,13 +15,13 @@
 //!
 //! | field | streaks | attempt in flight | next attempt | restart that waits |
 //! |---|---|---|---|---|
-//! | handler, `container` | void; the verdict stays until the new question is answered | void | due anew | void |
+//! | handler, `container` | void; the verdict stays until the new question is answered, for readiness as [`OnPolicyChange`] says | void | due anew | void |
 //! | `period` | kept | kept | on the new period, never before now | kept |
 //! | `startupPeriod`, `fastPeriod` | kept | kept | on the new period, never before now | kept |
 //! | `timeout` | kept | kept, under its old deadline | kept | kept |
 //! | `initialDelay` | kept | kept | moved, if there was no attempt yet | kept |
 //! | `failureThreshold`, `successThreshold` | kept, held against the new threshold at once | kept | kept | void if the streak is now below |
-//! | a rule added | none yet; a container that was started stays started, one in the pool stays in until judged | | due anew | |
+//! | a rule added | none yet; a container that was started stays started, one in the pool stays in until judged, for readiness as [`OnPolicyChange`] says | | due anew | |
 //! | a rule removed | void | void | none | void |
 //! | `mode` to `Observe` | kept | kept | kept | void |
 //! | `mode` to `Paused` | void; the verdict stays | void | none until resumed | void |
@@ -40,6 +40,7 @@ mod judge;
 mod keys;
 mod outcome;
 mod policy;
+mod proof;
 mod reason;
 mod rechecks;
 mod record;
@@ -75,8 +76,8 @@ pub use keys::{
 };
 pub use outcome::{Evidence, Outcome, OutcomeClass};
 pub use policy::{
-    Amount, Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OtherOwners, PerRule, Phase, Policy, Pool,
-    RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
+    Amount, Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OnPolicyChange, OtherOwners, PerRule, Phase,
+    Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
 };
 pub use reason::{Obstacle, Reason};
 pub use report::{BreakerReport, FloorReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};

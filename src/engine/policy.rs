@@ -19,6 +19,8 @@ pub struct Policy {
     pub pool: Pool,
     /// How few ready replicas the pool may have; `None`: none at all.
     pub floor: Option<FloorSettings>,
+    /// What becomes of those in the pool when an edit changes what readiness asks.
+    pub on_policy_change: OnPolicyChange,
     /// What is decided with all replicas in view.
     pub fleet: FleetSettings,
     /// Where on the clock attempts fall.
@@ -180,6 +182,17 @@ pub enum Pool {
     ReadinessGate,
     /// Not at all: the policy only restarts.
     None,
+}
+
+/// What becomes of those in the pool when an edit changes what readiness asks, or adds that rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnPolicyChange {
+    /// They stay until they are judged by it.
+    Keep,
+    /// They leave at once, and come back once they pass it.
+    Prepare,
+    /// The same, but not at once: so many at a time as restarts are allowed, and the pool keeps its floor.
+    Rolling,
 }
 
 /// How few ready replicas the pool may have, and what then. A replica is ready if its own rules let it in; one that is

@@ -48,6 +48,16 @@ pub enum Reason {
         /// The last outcome.
         last: OutcomeClass,
     },
+    /// An edit changed what the rule asks, and it has not passed that yet.
+    Preparing {
+        /// Which.
+        rule: RuleKind,
+    },
+    /// The same, and it keeps its place until its turn.
+    AwaitsTurn {
+        /// Which.
+        rule: RuleKind,
+    },
     /// As an earlier engine left it.
     Remembered,
     /// A restart, or an ejection, that a rule wants cannot be done now.
@@ -181,6 +191,8 @@ impl Reason {
             Self::NotJudged => "NotJudged",
             Self::Passed { .. } => "RulePassed",
             Self::Failed { .. } => "RuleFailed",
+            Self::Preparing { .. } => "Preparing",
+            Self::AwaitsTurn { .. } => "AwaitsTurn",
             Self::Remembered => "Remembered",
             Self::Held { by, .. } => by.name(),
             Self::Loop { .. } => "RestartLoop",
@@ -249,6 +261,12 @@ impl fmt::Display for Reason {
             Self::Passed { rule, streak } => write!(f, "the {rule} rule passed {}", times(*streak)),
             Self::Failed { rule, streak, threshold, last } => {
                 write!(f, "the {rule} rule failed {streak} of {threshold} times in a row, last: {last}")
+            }
+            Self::Preparing { rule } => {
+                write!(f, "an edit changed what the {rule} rule asks, and that has not passed yet")
+            }
+            Self::AwaitsTurn { rule } => {
+                write!(f, "an edit changed what the {rule} rule asks, and others are to pass that first")
             }
             Self::Remembered => f.write_str("as it was before this controller started"),
             Self::Held { rule: rule @ RuleKind::Readiness, by } => {

@@ -2,8 +2,9 @@
 
 use super::agenda::{NEVER, Wake};
 use super::fleet::{Compared, Edition};
-use super::gate::GateKeeper;
+use super::gate::{GateKeeper, RELEASE_AFTER};
 use super::judge::Judge;
+use super::proof::Proof;
 use super::{
     Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Observation, Obstacle, OutcomeClass,
     PerRule, Place, Policy, ReplicaKey, ReplicaState, RuleKind, SeatKey, Target, TargetProblem, Time, Verdict,
@@ -20,8 +21,8 @@ pub(super) struct Replica {
     pub(super) assigned: Option<SeatKey>,
     /// What last stood in the way of a restart, so that it is told once.
     pub(super) obstacle: Option<Obstacle>,
-    /// Since when no policy has selected it.
-    pub(super) unselected: Option<Time>,
+    /// When its gate is opened since no policy selects it.
+    pub(super) release: Option<Time>,
     /// How it is counted among the standings of its fleet.
     pub(super) compared: Compared,
     /// To look at it would do nothing but start attempts, until something happens to it.
@@ -56,7 +57,7 @@ impl Replica {
             judges: PerRule::default(),
             assigned: None,
             obstacle: None,
-            unselected: seen.policy.is_none().then_some(now),
+            release: seen.policy.is_none().then_some(now + RELEASE_AFTER),
             compared: Compared::default(),
             is_settled: false,
             reconciled_with: None,
@@ -80,9 +81,9 @@ impl Replica {
     /// Takes a newer observation.
     pub(super) fn observe(&mut self, seen: Observation, now: Time) -> Change {
         let (ran, containers) = (self.ran, self.containers());
-        self.unselected = match seen.policy {
+        self.release = match seen.policy {
             Some(_) => None,
-            None => self.unselected.or(Some(now)),
+            None => self.release.or(Some(now + RELEASE_AFTER)),
         };
         self.seen = seen;
         (self.is_settled, self.reconciled_with) = (false, None);
@@ -139,6 +140,18 @@ impl Replica {
         let container = self.container(kind).filter(|container| runs(container.state))?;
         let judge = self.judges[kind].as_ref().filter(|judge| judge.container == container.incarnation)?;
         judge.last.filter(|_| self.is_live()).map(OutcomeClass::evidence)
+    }
+
+    /// How far it is with what readiness asks since an edit.
+    pub(super) fn proof(&self) -> Proof {
+        self.judges.readiness.as_ref().filter(|_| self.is_live()).map_or(Proof::Given, |judge| judge.proof)
+    }
+
+    /// The oldest generation of the spec under which a rule of it was heard last; `None` while one was not heard at all.
+    pub(super) fn applied(&self, policy: &Policy) -> Option<i64> {
+        let asked = RuleKind::ALL.into_iter().filter(|kind| *kind != RuleKind::Startup || !self.is_started());
+        let judges = asked.filter_map(|kind| self.judges[kind].as_ref());
+        judges.map(|judge| judge.heard_under).min().unwrap_or(Some(policy.generation))
     }
 
     /// It is meant to run.
@@ -240,7 +253,7 @@ impl Replica {
             wake(judge.overdue(), "attempt overdue");
         }
         if self.seen.gate != GateSeen::Ungated {
-            wake(self.gate.release(self.unselected), "gate without a policy");
+            wake(self.gate.release(self.release), "gate without a policy");
         }
         wake(self.gate.retry(), "gate to be written again");
     }

@@ -44,6 +44,7 @@ pub(super) fn policy() -> Policy {
         },
         pool: Pool::ReadinessGate,
         floor: None,
+        on_policy_change: OnPolicyChange::Keep,
         fleet: FleetSettings { breaker: None, shared_failure: SharedFailure::Ignore },
         phase: Phase::Aligned { origin: Time::ZERO },
     }

@@ -5,6 +5,7 @@ mod floor;
 mod headcount;
 mod obstacle;
 mod restart;
+mod rolling;
 mod seating;
 mod seats;
 mod standings;
@@ -126,7 +127,7 @@ impl Fleet {
     }
 
     /// Notes how a replica stands now with the rules that are compared, before anybody is decided on. Says whether that
-    /// may move the breaker or the floor.
+    /// may move the breaker or the floor, or give somebody a turn.
     pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
         let Some(spec) = &self.spec else { return false };
         let latest = Latest {
@@ -136,6 +137,7 @@ impl Fleet {
                 SharedFailure::Ignore => None,
             },
             stand: spec.floor.and_then(|_| gate::stand(replica, self, spec)),
+            proof: rolling::counted(spec.on_policy_change, replica.proof()),
         };
         let compared = Compared(Some((key, latest)));
         if compared == replica.compared {
@@ -143,7 +145,7 @@ impl Fleet {
         }
         let before = std::mem::replace(&mut replica.compared, compared).in_fleet(key);
         self.standings.change(before, latest);
-        before.liveness != latest.liveness || before.stand != latest.stand
+        before.liveness != latest.liveness || before.stand != latest.stand || before.proof != latest.proof
     }
 
     /// What speaks against ejecting anybody: most replicas fail the readiness rule.
@@ -164,10 +166,11 @@ impl Fleet {
 
     /// Whether others may move the gate of a replica to which nothing happens.
     pub(super) fn moves_gates(&self) -> bool {
-        self.spec.as_ref().and_then(|spec| spec.floor).is_some_and(|floor| match floor.when_below {
+        let of_floor = self.spec.as_ref().and_then(|spec| spec.floor).is_some_and(|floor| match floor.when_below {
             WhenBelow::Hold => false,
             WhenBelow::Open | WhenBelow::Close => true,
-        })
+        });
+        of_floor || self.rolls()
     }
 
     /// Notes what a replica's rules ask for now.
@@ -210,6 +213,7 @@ impl Fleet {
             look.recorder.record_fleet(look.key, look.now, kind, reason);
             self.look_at_all(look);
         }
+        self.give_turns(&spec, look);
         self.supervise(&spec, look);
         self.breaker.follow(&self.seats);
         self.order(&spec, look);

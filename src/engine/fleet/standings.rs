@@ -1,7 +1,9 @@
 //! How the judged replicas of a fleet stand with the rules: is a replica worse off than its neighbours?
 
+use super::super::proof::Proof;
 use super::super::{Evidence, Obstacle, PolicyKey};
 use super::floor::{Stand, Stock};
+use super::rolling::Proofs;
 
 /// The judged replicas of a fleet, by what their latest attempts came to. A rule that nobody compares counts nobody.
 #[derive(Clone, Copy, Debug, Default)]
@@ -9,6 +11,7 @@ pub(super) struct Standings {
     pub(super) liveness: Tally,
     pub(super) readiness: Tally,
     pub(super) stock: Stock,
+    pub(super) proofs: Proofs,
 }
 
 /// The judged replicas, by what the latest attempt of one rule came to.
@@ -18,13 +21,14 @@ pub(super) struct Tally {
     pub(super) failing: u32,
 }
 
-/// What the latest attempts at a replica came to, and how it stands with the pool; `None` where that is not compared, or
-/// it is not judged.
+/// What the latest attempts at a replica came to, and how it stands with the pool and with an edit; `None`, or given,
+/// where that is not compared, or it is not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Latest {
     pub(super) liveness: Option<Evidence>,
     pub(super) readiness: Option<Evidence>,
     pub(super) stand: Option<Stand>,
+    pub(super) proof: Proof,
 }
 
 /// How a replica is counted, and in whose fleet.
@@ -37,6 +41,7 @@ impl Standings {
         self.liveness.change(before.liveness, latest.liveness);
         self.readiness.change(before.readiness, latest.readiness);
         self.stock.change(before.stand, latest.stand);
+        self.proofs.change(before.proof, latest.proof);
     }
 
     /// At least two replicas fail the readiness rule, and more than half of the judged ones.

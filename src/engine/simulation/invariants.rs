@@ -9,6 +9,7 @@ impl World {
         let restarting = report.seats.iter().filter(|seat| seat.memory.intent.is_some()).count();
         assert!(restarting <= 2, "seed {seed}: {restarting} seats in a restart");
         assert!(report.failing <= report.suspect && report.suspect + report.starting <= report.replicas);
+        self.has_rolled |= report.awaiting > 0;
         self.has_given_up |= report.gave_up > 0;
         let suspects = report.replica_reports.iter().filter(|replica| {
             let judged = matches!(replica.state, ReplicaState::Suspect | ReplicaState::Failing);
@@ -28,6 +29,9 @@ impl World {
                     Some((Gate::Closed, Reason::Held { rule, by: Obstacle::GaveUp { .. } })) => pod.failed[rule],
                     Some((Gate::Closed, Reason::BelowFloor { .. })) => {
                         self.spec.floor.is_some_and(|floor| floor.when_below == WhenBelow::Close)
+                    }
+                    Some((Gate::Closed, Reason::Preparing { .. })) => {
+                        self.spec.on_policy_change != OnPolicyChange::Keep
                     }
                     Some((Gate::Closed, _)) => pod.failed.readiness,
                 };
@@ -57,13 +61,15 @@ impl World {
         }
     }
 
-    /// Nobody is ejected for its failures if that leaves fewer in the pool than the floor says; and nobody is in that is
+    /// Nobody is ejected for its failures, or in its turn, if that leaves fewer in the pool than the floor says; and nobody is in that is
     /// starting, whatever the floor says.
     pub(super) fn check_floor(&mut self, effects: &[Effect]) {
         let ejects = |effect: &Effect| match effect {
             Effect::Record(transition) => {
                 let failed = matches!(transition.reason, Reason::Failed { .. } | Reason::Held { .. });
-                transition.kind == TransitionKind::Ejected && failed
+                let in_turn = matches!(transition.reason, Reason::Preparing { .. })
+                    && self.spec.on_policy_change == OnPolicyChange::Rolling;
+                transition.kind == TransitionKind::Ejected && (failed || in_turn)
             }
             Effect::StartAttempt { .. }
             | Effect::SetGate { .. }

@@ -18,6 +18,7 @@ const THRESHOLDS: u64 = 4;
 const FLOOR: FloorSettings =
     FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
+const CHANGES: [OnPolicyChange; 3] = [OnPolicyChange::Keep, OnPolicyChange::Prepare, OnPolicyChange::Rolling];
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
     min_judged: 2,
@@ -27,7 +28,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up, mut held) = (0, 0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held, mut rolled) = (0, 0, 0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -37,10 +38,12 @@ fn no_order_of_events_breaks_an_invariant() {
         trials += world.trials;
         given_up += u32::from(world.has_given_up);
         held += u32::from(world.has_held);
+        rolled += u32::from(world.has_rolled);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
     assert!(held > 5, "only {held} worlds in which the floor held somebody");
+    assert!(rolled > 5, "only {rolled} worlds in which a replica awaited its turn");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
 }
@@ -78,6 +81,8 @@ struct World {
     trials: u64,
     has_given_up: bool,
     has_held: bool,
+    /// Some replica has awaited its turn to pass what an edit asks.
+    has_rolled: bool,
     trace: Vec<String>,
 }
 
@@ -105,6 +110,7 @@ impl World {
         spec.restart.give_up_after = std::num::NonZeroU32::new(GIVE_UP_AFTER);
         spec.fleet.breaker = Some(BREAKER);
         spec.floor = Some(FLOOR);
+        spec.on_policy_change = CHANGES[(seed / 2 % 3) as usize];
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
         let mut world = Self {
             seed,
@@ -123,6 +129,7 @@ impl World {
             trials: 0,
             has_given_up: false,
             has_held: false,
+            has_rolled: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -180,7 +187,7 @@ impl World {
                     pod.gate = gate.map_or(pod.gate, GateSeen::Set);
                     pod.started = verdict.started;
                     pod.admitted |= gate == Some(Gate::Open) && pod.started == Some(pod.incarnation);
-                    pod.admitted &= !matches!(reason, Reason::BelowFloor { .. });
+                    pod.admitted &= !matches!(reason, Reason::BelowFloor { .. } | Reason::Preparing { .. });
                 }
                 self.engine.handle(self.now, Input::GateResult { replica, result });
                 self.show_all();
@@ -265,7 +272,7 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(7) {
+        match self.below(8) {
             0 => self.spec.mode = Mode::Observe,
             1 => self.spec.mode = Mode::Enforce,
             2 => {
@@ -283,6 +290,12 @@ impl World {
                 for rule in [&mut self.spec.rules.liveness, &mut self.spec.rules.readiness].into_iter().flatten() {
                     rule.fast_period = rule.fast_period.is_none().then_some(fast);
                 }
+            }
+            6 => {
+                let question = Question(1 + self.below(2));
+                let readiness = self.spec.rules.readiness.as_mut().unwrap();
+                self.passed.readiness &= readiness.question == question;
+                readiness.question = question;
             }
             _ => {
                 let period = Span::from_millis(200 + 100 * self.below(20));

@@ -214,7 +214,8 @@ fn spec() -> impl Strategy<Value = Policy> {
         when_below,
         cooldown: TICK * cooldown,
     });
-    let pool = (pool, prop::option::of(floor));
+    let change = prop::sample::select(vec![OnPolicyChange::Keep, OnPolicyChange::Prepare, OnPolicyChange::Rolling]);
+    let pool = (pool, prop::option::of(floor), change);
     let shared = prop_oneof![Just(SharedFailure::Hold), Just(SharedFailure::Ignore)];
     let open_at = prop_oneof![(1u32..=100).prop_map(Amount::Percent), (2u32..4).prop_map(Amount::Count)];
     let breaker = (open_at, 2u32..4, 1u64..100, prop::option::of(1u64..100)).prop_map(
@@ -228,13 +229,14 @@ fn spec() -> impl Strategy<Value = Policy> {
     let fleet = (prop::option::weighted(0.7, breaker), shared)
         .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
     (rules, phase, mode, pool, restart, fleet).prop_map(
-        |((startup, liveness, readiness), phase, mode, (pool, floor), restart, fleet)| Policy {
+        |((startup, liveness, readiness), phase, mode, (pool, floor, on_policy_change), restart, fleet)| Policy {
             rules: PerRule { startup, liveness, readiness },
             fleet,
             phase,
             mode,
             pool,
             floor,
+            on_policy_change,
             restart,
             ..policy()
         },
