@@ -85,6 +85,7 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::BELOW_FLOOR,
             conditions::BREAKER_OPEN,
             conditions::GAVE_UP,
+            conditions::PREPARING,
             conditions::SHARED_FAILURE,
             conditions::LOOPING,
         ]

@@ -383,7 +383,8 @@ mod tests {
     #[test]
     fn what_an_edit_would_do_is_said_before_it_and_how_far_it_is_while_it_lasts() {
         let mut index = fixtures::index();
-        let text = fixtures::policy_text(2).replace("mode: Enforce", "pool: {onPolicyChange: Prepare}, mode: Enforce");
+        let text =
+            fixtures::policy_text(2).replace("mode: Enforce", "pool: {onPolicyChange: Prepare}\n  mode: Enforce");
         index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&text))), Time::ZERO);
         let (engine, _, now) = fixtures::engine_with_an_intent(&mut index);
         let before = finding(&index, &engine.report(POLICY, now).unwrap(), PREPARING);

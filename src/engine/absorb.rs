@@ -116,7 +116,7 @@ impl Engine {
         {
             fleet.join(replica);
             fleet.count_desired(&self.owners);
-            if fleet.compare(policy, replica) {
+            if fleet.compare(policy, replica, at) {
                 self.fleet_agenda.touch(policy.0);
             }
             if change == Change::Replaced {
@@ -157,7 +157,7 @@ impl Engine {
             self.replica_agenda.set(attempt.replica.index, replica.next_look());
         } else {
             self.replica_agenda.touch(attempt.replica.index);
-            if fleet.compare(key, replica) {
+            if fleet.compare(key, replica, at) {
                 self.fleet_agenda.touch(key.0);
             }
         }

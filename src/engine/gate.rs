@@ -1,5 +1,6 @@
 //! Where a replica's gate should stand, and what is known of where it stands.
 
+use super::dwell::Dwell;
 use super::fleet::{Fleet, Stand};
 use super::judge::Opinion;
 use super::proof::{Proof, Standpoint};
@@ -32,6 +33,9 @@ pub(super) struct GateKeeper {
     refusals: u32,
     retry: Option<Time>,
     flip: Option<Flip>,
+    dwell: Dwell,
+    /// When it may be turned from where it has to stay until then.
+    stays_until: Option<Time>,
 }
 
 /// What a gate write says; two that are equal need no second write.
@@ -76,7 +80,7 @@ impl GateKeeper {
 
     /// The container is another one: nothing is decided for it yet.
     pub(super) fn forget(&mut self) {
-        self.held = None;
+        (self.held, self.dwell) = (None, Dwell::default());
     }
 
     /// Where the gate should stand, and why.
@@ -106,7 +110,8 @@ impl GateKeeper {
 
     /// What was decided is written or on its way, and depends on nobody else.
     pub(super) fn is_settled(&self) -> bool {
-        let depends = matches!(self.held, Some((_, Reason::Held { .. } | Reason::BelowFloor { .. })));
+        let depends =
+            matches!(self.held, Some((_, Reason::Held { .. } | Reason::BelowFloor { .. } | Reason::Dwells { .. })));
         let overtaken = self.in_flight.is_some() && self.in_flight != self.wanted;
         !overtaken && self.retry.is_none() && !depends
     }
@@ -114,6 +119,11 @@ impl GateKeeper {
     /// The same time, unless the gate is open already.
     pub(super) fn release(&self, release: Option<Time>) -> Option<Time> {
         release.filter(|_| self.last != Some(Gate::Open))
+    }
+
+    /// When it may be turned from where it has to stay until then.
+    pub(super) fn stays_until(&self) -> Option<Time> {
+        self.stays_until
     }
 
     /// When the gate is to be written again.
@@ -130,7 +140,9 @@ pub(super) fn step(
     now: Time,
     recorder: &mut Recorder<'_>,
 ) {
-    if let Some((gate, reason)) = decide(replica, policy, now) {
+    let decided = decide(replica, policy, now);
+    dwell(replica, policy, decided, now);
+    if let Some((gate, reason)) = decided {
         hold(replica, policy_key, gate, reason, now, recorder);
     }
     follow(&mut replica.gate, replica.seen.ready, now, recorder);
@@ -178,29 +190,34 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
         Mode::Paused => (replica.gate.held.is_none() && replica.is_running()).then_some((Gate::Open, Reason::Paused)),
         Mode::Enforce => Some(match spec.pool {
             Pool::None => (Gate::Open, Reason::NoRule),
-            Pool::ReadinessGate => enforce(replica, policy, spec),
+            Pool::ReadinessGate => enforce(replica, policy, spec, now),
         }),
     }
 }
 
 /// What a replica's own rules say of the pool; `None` if it has not started, does not run, or is being ended.
-pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<Stand> {
+pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> Option<Stand> {
     if spec.mode != Mode::Enforce || !replica.is_live() {
         return None;
     }
-    match own(replica, policy, spec) {
-        (Gate::Open, _) => Some(Stand::Ready),
+    let own = own(replica, policy, spec);
+    match own {
+        // Below the floor its ejection does not hold any longer.
+        (Gate::Open, _) => match dwelt(replica, spec, own, now) {
+            (Gate::Closed, _) if policy.below_floor().is_none() => Some(Stand::Failing),
+            (Gate::Open | Gate::Closed, _) => Some(Stand::Ready),
+        },
         (Gate::Closed, reason) => is_failing(replica, reason).then_some(Stand::Failing),
     }
 }
 
 /// What its own rules say, unless its neighbours matter.
-fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
+fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> (Gate, Reason) {
     let own = own(replica, policy, spec);
     let is_in = replica.gate.held.is_some_and(|(gate, _)| gate == Gate::Open);
     let held = |by| (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by });
-    if let (Gate::Closed, Reason::Failed { streak, .. }) = own
-        && let Some(by) = policy.shared_failure().or(spared(&replica.gate, streak)).filter(|_| is_in)
+    if let (Gate::Closed, Reason::Failed { .. } | Reason::FailedOften { .. }) = own
+        && let Some(by) = policy.shared_failure().or(spared(replica)).filter(|_| is_in)
     {
         return held(by);
     }
@@ -211,15 +228,46 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
         Some((WhenBelow::Close, Obstacle::Floor { ready, floor })) if own.0 == Gate::Open => {
             (Gate::Closed, Reason::BelowFloor { ready, floor })
         }
-        Some(_) | None => own,
+        Some(_) => own,
+        None => dwelt(replica, spec, own, now),
+    }
+}
+
+/// What its own rules say, once the gate has stayed long enough where they turned it last.
+fn dwelt(replica: &Replica, spec: &Policy, own: (Gate, Reason), now: Time) -> (Gate, Reason) {
+    let Some((settings, (gate, _))) = spec.dwell.as_ref().zip(replica.gate.held) else { return own };
+    if gate == own.0 || !own.1.was_heard() {
+        return own;
+    }
+    let rule = RuleKind::Readiness;
+    match (replica.gate.dwell.stays(gate, settings, now), gate) {
+        (None, _) => own,
+        (Some((_, span)), Gate::Open) => (Gate::Open, Reason::Held { rule, by: Obstacle::Dwell { span } }),
+        (Some((_, span)), Gate::Closed) => (Gate::Closed, Reason::Dwells { rule, span }),
+    }
+}
+
+/// Notes a turn of the gate by what was heard, and until when one has to wait.
+fn dwell(replica: &mut Replica, policy: Option<&Fleet>, decided: Option<(Gate, Reason)>, now: Time) {
+    let keeper = &mut replica.gate;
+    keeper.stays_until = None;
+    let settings = policy.and_then(|policy| policy.spec.as_ref()?.dwell.as_ref());
+    let Some((settings, (gate, reason))) = settings.zip(decided) else { return };
+    if reason.was_heard() && keeper.last != Some(gate) {
+        keeper.dwell.turn(gate, settings, now);
+    } else if matches!(reason, Reason::Dwells { .. } | Reason::Held { by: Obstacle::Dwell { .. }, .. }) {
+        keeper.stays_until = keeper.dwell.stays(gate, settings, now).map(|(until, _)| until);
     }
 }
 
 /// What spoke against an ejection still does until it is asked again: when a shared failure ends, not all are asked at
 /// the same instant.
-fn spared(gate: &GateKeeper, streak: u32) -> Option<Obstacle> {
-    match gate.held {
-        Some((Gate::Open, Reason::Held { by: by @ Obstacle::SharedFailure { .. }, .. })) if gate.spared == streak => {
+fn spared(replica: &Replica) -> Option<Obstacle> {
+    let fails = replica.judges.readiness.as_ref().map(|judge| judge.fails);
+    match replica.gate.held {
+        Some((Gate::Open, Reason::Held { by: by @ Obstacle::SharedFailure { .. }, .. }))
+            if fails == Some(replica.gate.spared) =>
+        {
             Some(by)
         }
         Some(_) | None => None,
@@ -228,7 +276,11 @@ fn spared(gate: &GateKeeper, streak: u32) -> Option<Obstacle> {
 
 /// A rule that failed keeps it out, not that it is starting or down.
 fn is_failing(replica: &Replica, reason: Reason) -> bool {
-    replica.is_started() && matches!(reason, Reason::Failed { .. } | Reason::Held { by: Obstacle::GaveUp { .. }, .. })
+    let fails = matches!(
+        reason,
+        Reason::Failed { .. } | Reason::FailedOften { .. } | Reason::Held { by: Obstacle::GaveUp { .. }, .. }
+    );
+    replica.is_started() && fails
 }
 
 fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {

@@ -2,6 +2,7 @@
 
 use super::proof::{Proof, Standpoint};
 use super::schedule::Grid;
+use super::window::Recent;
 use super::{
     Evidence, Incarnation, OnPolicyChange, Outcome, OutcomeClass, Question, Reason, Rule, RuleKind, Span, Time,
 };
@@ -30,6 +31,8 @@ pub(super) struct Judge {
     pub(super) passes: u32,
     /// The outcome of the latest attempt that counted.
     pub(super) last: Option<OutcomeClass>,
+    /// The latest attempts that counted.
+    recent: Recent,
     /// Our own errors in a row.
     pub(super) prober_errors: u32,
     /// What the rule has concluded: a verdict outlives the streak that made it.
@@ -116,6 +119,7 @@ impl Judge {
             fails: 0,
             passes: 0,
             last: None,
+            recent: Recent::default(),
             prober_errors: 0,
             verdict: None,
             proof: Proof::Given,
@@ -207,6 +211,7 @@ impl Judge {
                 (self.last, self.prober_errors) = (Some(outcome.class), 0);
             }
         }
+        self.recent.note(evidence, 1);
         self.conclude(rule);
         self.plan_recheck(rule, now);
         Some(evidence)
@@ -224,7 +229,12 @@ impl Judge {
             Evidence::Pass => (self.passes, rule.success_threshold),
             Evidence::Fail => (self.fails, rule.failure_threshold),
         };
-        if streak == 0 { Some(0) } else { threshold.get().checked_sub(streak.saturating_add(1)) }
+        if streak == 0 {
+            return Some(0);
+        }
+        let of_streak = threshold.get().checked_sub(streak.saturating_add(1));
+        let of_window = rule.failure_window.and_then(|window| self.recent.bears(evidence, window));
+        of_streak.into_iter().chain(of_window).min()
     }
 
     /// Takes so many attempts on the grid as made, the last of them at `asked`, all of which ended so and left its
@@ -242,6 +252,7 @@ impl Judge {
         };
         *streak = streak.saturating_add(attempts);
         (self.last, self.prober_errors) = (Some(class), 0);
+        self.recent.note(class.evidence(), attempts);
     }
 
     /// Notes under which generation of the spec an attempt that counted was heard.
@@ -254,7 +265,7 @@ impl Judge {
 
     /// Holds the streak against the rule's thresholds as they are now.
     pub(super) fn conclude(&mut self, rule: &Rule) {
-        if self.fails >= rule.failure_threshold.get() {
+        if self.is_failing(rule) {
             self.verdict = Some(Opinion::Bad);
         } else if self.passes >= rule.success_threshold.get() {
             (self.verdict, self.proof) = (Some(Opinion::Good), Proof::Given);
@@ -265,7 +276,7 @@ impl Judge {
     /// waits for the grid.
     pub(super) fn plan_recheck(&mut self, rule: &Rule, now: Time) {
         let enough = rule.failure_threshold.get().saturating_add(rule.success_threshold.get());
-        let fast = rule.fast_period.filter(|_| self.is_undecided() && self.rechecks < enough);
+        let fast = rule.fast_period.filter(|_| self.is_undecided(rule) && self.rechecks < enough);
         self.recheck = fast.map(|fast| now.max(self.asked + fast));
     }
 
@@ -285,22 +296,24 @@ impl Judge {
     /// Forgets the attempt under way and the streak, as after a pause: neither says anything about the present.
     pub(super) fn rest(&mut self) {
         (self.due, self.recheck, self.fails, self.passes) = (None, None, 0, 0);
+        self.recent = Recent::default();
         self.latest = None;
         self.earlier.clear();
     }
 
-    /// What was heard since the verdict speaks against it, or for one where there is none, and does not suffice yet.
-    fn is_undecided(&self) -> bool {
+    /// What was heard since the verdict speaks against it, or for one where there is none, and does not suffice yet. A
+    /// window of failures is not emptied any sooner by asking more often.
+    fn is_undecided(&self, rule: &Rule) -> bool {
         match self.verdict {
             Some(Opinion::Good) => self.fails > 0,
-            Some(Opinion::Bad) => self.passes > 0,
+            Some(Opinion::Bad) => self.passes > 0 && !self.fails_often(rule),
             None => self.fails > 0 || self.passes > 0,
         }
     }
 
     /// It is undecided, and the rule re-checks that quickly.
     fn is_in_doubt(&self, rule: &Rule) -> bool {
-        rule.fast_period.is_some() && self.is_undecided()
+        rule.fast_period.is_some() && self.is_undecided(rule)
     }
 
     /// The latest attempt failed.
@@ -319,19 +332,26 @@ impl Judge {
         Standing { passes: passes > 0, is_suspect: self.is_suspect(), is_failing: self.is_failing(rule), verdict }
     }
 
-    /// The streak in words.
+    /// The streak in words, or the window if that is what fails it.
     pub(super) fn failed(&self, kind: RuleKind, rule: &Rule) -> Reason {
-        Reason::Failed {
-            rule: kind,
-            streak: self.fails,
-            threshold: rule.failure_threshold.get(),
-            last: self.last.unwrap_or(OutcomeClass::ProberError),
+        let (streak, threshold) = (self.fails, rule.failure_threshold.get());
+        let last = self.last.unwrap_or(OutcomeClass::ProberError);
+        match rule.failure_window.filter(|window| streak < threshold && self.recent.fills(*window)) {
+            Some(window) => {
+                let (failures, attempts) = (self.recent.failures(window), window.attempts);
+                Reason::FailedOften { rule: kind, failures, attempts, last }
+            }
+            None => Reason::Failed { rule: kind, streak, threshold, last },
         }
     }
 
-    /// The streak is at the threshold.
+    /// The streak is at the threshold, or the window is filled.
     pub(super) fn is_failing(&self, rule: &Rule) -> bool {
-        self.fails >= rule.failure_threshold.get()
+        self.fails >= rule.failure_threshold.get() || self.fails_often(rule)
+    }
+
+    fn fails_often(&self, rule: &Rule) -> bool {
+        rule.failure_window.is_some_and(|window| self.recent.fills(window))
     }
 }
 

@@ -20,7 +20,7 @@
 //! | `startupPeriod`, `fastPeriod` | kept | kept | on the new period, never before now | kept |
 //! | `timeout` | kept | kept, under its old deadline | kept | kept |
 //! | `initialDelay` | kept | kept | moved, if there was no attempt yet | kept |
-//! | `failureThreshold`, `successThreshold` | kept, held against the new threshold at once | kept | kept | void if the streak is now below |
+//! | `failureThreshold`, `successThreshold`, `failureWindow` | kept, held against the new threshold at once | kept | kept | void if the streak is now below |
 //! | a rule added | none yet; a container that was started stays started, one in the pool stays in until judged, for readiness as [`OnPolicyChange`] says | | due anew | |
 //! | a rule removed | void | void | none | void |
 //! | `mode` to `Observe` | kept | kept | kept | void |
@@ -32,6 +32,7 @@
 mod absorb;
 mod agenda;
 mod asking;
+mod dwell;
 mod effect;
 mod fleet;
 mod gate;
@@ -56,6 +57,7 @@ mod test_support;
 #[cfg(test)]
 mod tests;
 mod time;
+mod window;
 
 use std::collections::BTreeMap;
 
@@ -65,6 +67,7 @@ use rechecks::Rechecks;
 use record::Recorder;
 use replica::Replica;
 
+pub use dwell::{DwellSettings, EjectionBackoff};
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
 pub use fleet::Trial;
 pub use input::{
@@ -82,6 +85,7 @@ pub use policy::{
 pub use reason::{Obstacle, Reason};
 pub use report::{BreakerReport, FloorReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport};
 pub use time::{Span, Time};
+pub use window::FailureWindow;
 
 /// The decision engine.
 #[derive(Debug, Default)]
@@ -193,7 +197,7 @@ impl Engine {
         replica.reconcile(fleet.as_deref(), now);
         if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
             && !replica.is_settled
-            && fleet.compare(key, replica)
+            && fleet.compare(key, replica, now)
         {
             self.fleet_agenda.touch(key.0);
         }

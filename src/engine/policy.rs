@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::{Question, Span, Time};
+use super::{DwellSettings, FailureWindow, Question, Span, Time};
 
 /// What one `ProbePolicy` object asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,8 @@ pub struct Policy {
     pub floor: Option<FloorSettings>,
     /// What becomes of those in the pool when an edit changes what readiness asks.
     pub on_policy_change: OnPolicyChange,
+    /// How long a gate stays at least where readiness has turned it; `None`: for no time at least.
+    pub dwell: Option<DwellSettings>,
     /// What is decided with all replicas in view.
     pub fleet: FleetSettings,
     /// Where on the clock attempts fall.
@@ -79,6 +81,9 @@ pub struct Rule {
     pub failure_threshold: NonZeroU32,
     /// Passes in a row that make the rule pass again.
     pub success_threshold: NonZeroU32,
+    /// Failures that make the rule fail though they are not in a row. It then passes again only once fewer are left of
+    /// them.
+    pub failure_window: Option<FailureWindow>,
 }
 
 /// How restarts are done and held back.
@@ -271,12 +276,17 @@ impl BreakerSettings {
 impl Backoff {
     /// How long a seat waits after its `restarts`-th restart in a row.
     pub fn wait_after(self, restarts: u32) -> Span {
-        let Some(doublings) = restarts.checked_sub(1) else {
-            return Span::ZERO;
-        };
-        let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
-        (self.initial * factor).min(self.max)
+        doubled(self.initial, self.max, restarts)
     }
+}
+
+/// `initial` the first time, doubled with each further time up to `max`; nothing before the first.
+pub(super) fn doubled(initial: Span, max: Span, times: u32) -> Span {
+    let Some(doublings) = times.checked_sub(1) else {
+        return Span::ZERO;
+    };
+    let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
+    (initial * factor).min(max)
 }
 
 impl<T> PerRule<T> {

@@ -48,6 +48,24 @@ pub enum Reason {
         /// The last outcome.
         last: OutcomeClass,
     },
+    /// A rule fails, by failures that are not in a row.
+    FailedOften {
+        /// Which.
+        rule: RuleKind,
+        /// How many.
+        failures: u32,
+        /// Among so many attempts.
+        attempts: u32,
+        /// The last outcome.
+        last: OutcomeClass,
+    },
+    /// A rule passes, but the replica has been out of the pool for too short.
+    Dwells {
+        /// Which.
+        rule: RuleKind,
+        /// How long it stays out in all.
+        span: Span,
+    },
     /// An edit changed what the rule asks, and it has not passed that yet.
     Preparing {
         /// Which.
@@ -165,6 +183,11 @@ pub enum Obstacle {
         /// How many there must be.
         floor: u32,
     },
+    /// It has been in the pool for too short.
+    Dwell {
+        /// How long it stays in all.
+        span: Span,
+    },
     /// Most replicas fail that rule, so the failure is not this replica's own.
     SharedFailure {
         /// Judged replicas whose latest attempt failed.
@@ -177,6 +200,11 @@ pub enum Obstacle {
 }
 
 impl Reason {
+    /// Whether it is what the attempts of a rule came to.
+    pub(super) const fn was_heard(self) -> bool {
+        matches!(self, Self::Passed { .. } | Self::Failed { .. } | Self::FailedOften { .. })
+    }
+
     /// One word for it, as a condition's or an event's `reason`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -191,6 +219,8 @@ impl Reason {
             Self::NotJudged => "NotJudged",
             Self::Passed { .. } => "RulePassed",
             Self::Failed { .. } => "RuleFailed",
+            Self::FailedOften { .. } => "RuleFailedOften",
+            Self::Dwells { .. } => "Dwell",
             Self::Preparing { .. } => "Preparing",
             Self::AwaitsTurn { .. } => "AwaitsTurn",
             Self::Remembered => "Remembered",
@@ -224,6 +254,7 @@ impl Obstacle {
             Self::GaveUp { .. } => "GaveUp",
             Self::Breaker { .. } => "BreakerOpen",
             Self::Floor { .. } => "BelowFloor",
+            Self::Dwell { .. } => "Dwell",
             Self::SharedFailure { .. } => "SharedFailure",
             Self::Refused(Refusal::Budget) => "BlockedByBudget",
             Self::Refused(Refusal::Changed) => "Changed",
@@ -261,6 +292,12 @@ impl fmt::Display for Reason {
             Self::Passed { rule, streak } => write!(f, "the {rule} rule passed {}", times(*streak)),
             Self::Failed { rule, streak, threshold, last } => {
                 write!(f, "the {rule} rule failed {streak} of {threshold} times in a row, last: {last}")
+            }
+            Self::FailedOften { rule, failures, attempts, last } => {
+                write!(f, "the {rule} rule failed {failures} of its latest {attempts} attempts, last: {last}")
+            }
+            Self::Dwells { rule, span } => {
+                write!(f, "the {rule} rule passes, but after an ejection it stays out of the pool for {span}")
             }
             Self::Preparing { rule } => {
                 write!(f, "an edit changed what the {rule} rule asks, and that has not passed yet")
@@ -318,6 +355,7 @@ impl fmt::Display for Obstacle {
             Self::Floor { ready, floor } => {
                 write!(f, "{} ready, and the pool must have {floor}", replicas(*ready))
             }
+            Self::Dwell { span } => write!(f, "it stays in the pool for {span} once it is let in"),
             Self::SharedFailure { failing, judged } => {
                 write!(f, "the failure is shared by {failing} of {judged} replicas")
             }

@@ -256,6 +256,7 @@ impl Replica {
             wake(self.gate.release(self.release), "gate without a policy");
         }
         wake(self.gate.retry(), "gate to be written again");
+        wake(self.gate.stays_until(), "gate may be turned");
     }
 
     /// A startup rule that cannot be asked counts as absent.

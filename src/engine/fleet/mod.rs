@@ -128,7 +128,7 @@ impl Fleet {
 
     /// Notes how a replica stands now with the rules that are compared, before anybody is decided on. Says whether that
     /// may move the breaker or the floor, or give somebody a turn.
-    pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
+    pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica, now: Time) -> bool {
         let Some(spec) = &self.spec else { return false };
         let latest = Latest {
             liveness: spec.fleet.breaker.and_then(|_| replica.liveness()),
@@ -136,7 +136,7 @@ impl Fleet {
                 SharedFailure::Hold => replica.readiness(),
                 SharedFailure::Ignore => None,
             },
-            stand: spec.floor.and_then(|_| gate::stand(replica, self, spec)),
+            stand: spec.floor.and_then(|_| gate::stand(replica, self, spec, now)),
             proof: rolling::counted(spec.on_policy_change, replica.proof()),
         };
         let compared = Compared(Some((key, latest)));

@@ -66,7 +66,10 @@ impl World {
     pub(super) fn check_floor(&mut self, effects: &[Effect]) {
         let ejects = |effect: &Effect| match effect {
             Effect::Record(transition) => {
-                let failed = matches!(transition.reason, Reason::Failed { .. } | Reason::Held { .. });
+                let failed = matches!(
+                    transition.reason,
+                    Reason::Failed { .. } | Reason::FailedOften { .. } | Reason::Held { .. }
+                );
                 let in_turn = matches!(transition.reason, Reason::Preparing { .. })
                     && self.spec.on_policy_change == OnPolicyChange::Rolling;
                 transition.kind == TransitionKind::Ejected && (failed || in_turn)

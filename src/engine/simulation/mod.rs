@@ -19,6 +19,14 @@ const FLOOR: FloorSettings =
     FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
 const GIVE_UP_AFTER: u32 = 2;
 const CHANGES: [OnPolicyChange; 3] = [OnPolicyChange::Keep, OnPolicyChange::Prepare, OnPolicyChange::Rolling];
+const DWELL: DwellSettings = DwellSettings {
+    least: Span::from_secs(1),
+    ejection: EjectionBackoff {
+        initial: Span::from_secs(2),
+        max: Span::from_secs(6),
+        decay_after: Span::from_secs(20),
+    },
+};
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
     min_judged: 2,
@@ -110,6 +118,11 @@ impl World {
         spec.restart.give_up_after = std::num::NonZeroU32::new(GIVE_UP_AFTER);
         spec.fleet.breaker = Some(BREAKER);
         spec.floor = Some(FLOOR);
+        spec.dwell = (seed % 4 < 2).then_some(DWELL);
+        let window = (seed % 5 < 2).then_some(FailureWindow { failures: 2, attempts: 4 });
+        for rule in [&mut spec.rules.liveness, &mut spec.rules.readiness].into_iter().flatten() {
+            rule.failure_window = window;
+        }
         spec.on_policy_change = CHANGES[(seed / 2 % 3) as usize];
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
         let mut world = Self {

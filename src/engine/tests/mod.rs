@@ -11,6 +11,7 @@ const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 mod breaker;
 mod edits;
 mod efficacy;
+mod flapping;
 mod floor;
 mod gates;
 mod rechecks;

@@ -12,10 +12,15 @@ pub fn at_speed(mut spec: ProbePolicySpec, speed: Speed) -> ProbePolicySpec {
         }
     }
     let restart = &mut spec.restart;
-    for duration in [&mut restart.backoff.initial, &mut restart.backoff.max] {
+    let (pool, ejection) = (&mut spec.pool.dwell, &mut spec.pool.ejection_backoff);
+    for duration in
+        [&mut restart.backoff.initial, &mut restart.backoff.max, pool, &mut ejection.initial, &mut ejection.max]
+    {
         *duration = shorten(*duration, speed);
     }
-    for duration in [&mut restart.backoff.reset_after, &mut restart.grace_period, &mut restart.deadline] {
+    for duration in
+        [&mut restart.backoff.reset_after, &mut restart.grace_period, &mut restart.deadline, &mut ejection.decay_after]
+    {
         *duration = shorten(*duration, speed).max(Duration::from_secs(1));
     }
     spec
