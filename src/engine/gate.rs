@@ -202,10 +202,10 @@ pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time)
     }
     let own = own(replica, policy, spec);
     match own {
-        // Below the floor its ejection does not hold any longer.
+        // While an ejection lasts, passing does not make it ready.
         (Gate::Open, _) => match dwelt(replica, spec, own, now) {
-            (Gate::Closed, _) if policy.below_floor().is_none() => Some(Stand::Failing),
-            (Gate::Open | Gate::Closed, _) => Some(Stand::Ready),
+            (Gate::Closed, _) => Some(Stand::Failing),
+            (Gate::Open, _) => Some(Stand::Ready),
         },
         (Gate::Closed, reason) => is_failing(replica, reason).then_some(Stand::Failing),
     }

@@ -87,7 +87,8 @@ pub(super) struct Timing {
 pub(super) struct Standing {
     passes: bool,
     is_suspect: bool,
-    is_failing: bool,
+    fails_in_a_row: bool,
+    fails_often: bool,
     verdict: Option<Opinion>,
 }
 
@@ -329,7 +330,13 @@ impl Judge {
     /// What others can tell of it without counting.
     pub(super) fn standing(&self, rule: &Rule) -> Standing {
         let Self { passes, verdict, .. } = *self;
-        Standing { passes: passes > 0, is_suspect: self.is_suspect(), is_failing: self.is_failing(rule), verdict }
+        Standing {
+            passes: passes > 0,
+            is_suspect: self.is_suspect(),
+            fails_in_a_row: self.fails_in_a_row(rule),
+            fails_often: self.fails_often(rule),
+            verdict,
+        }
     }
 
     /// The streak in words, or the window if that is what fails it.
@@ -347,7 +354,11 @@ impl Judge {
 
     /// The streak is at the threshold, or the window is filled.
     pub(super) fn is_failing(&self, rule: &Rule) -> bool {
-        self.fails >= rule.failure_threshold.get() || self.fails_often(rule)
+        self.fails_in_a_row(rule) || self.fails_often(rule)
+    }
+
+    fn fails_in_a_row(&self, rule: &Rule) -> bool {
+        self.fails >= rule.failure_threshold.get()
     }
 
     fn fails_often(&self, rule: &Rule) -> bool {

@@ -207,6 +207,10 @@ impl Engine {
         if !replica.is_settled {
             gate::step(replica, key, fleet.as_deref(), now, recorder);
             if let (Some(key), Some(fleet)) = (key, fleet) {
+                // Whom the floor let in though an ejection lasted is ready from then on, for whoever is looked at next.
+                if fleet.dwells() && fleet.compare(key, replica, now) {
+                    self.fleet_agenda.touch(key.0);
+                }
                 let followed = fleet.follows(replica);
                 fleet.note(replica, now);
                 if followed || fleet.follows(replica) {

@@ -98,7 +98,7 @@ async fn prepare_takes_all_pods_out_until_they_pass_and_rolling_as_many_as_may_r
         let status = namespace.status("fake").await;
         if (status.preparing, status.in_pool) == (1, 2) { Ok(()) } else { Err(format!("{status:?}")) }
     };
-    eventually("one pod out of the pool", one_is_out).await;
+    eventually("one pod out of the pool", &one_is_out).await;
     let_pass(10).await;
     assert_eq!(one_is_out().await, Ok(()), "the others keep their place");
 }

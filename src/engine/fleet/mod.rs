@@ -173,6 +173,11 @@ impl Fleet {
         of_floor || self.rolls()
     }
 
+    /// Whether gates stay for a while where readiness turned them.
+    pub(super) fn dwells(&self) -> bool {
+        self.spec.as_ref().is_some_and(|spec| spec.dwell.is_some())
+    }
+
     /// Notes what a replica's rules ask for now.
     pub(super) fn note(&mut self, replica: &mut Replica, now: Time) {
         let index = replica.key.index;

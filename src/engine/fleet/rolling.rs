@@ -1,7 +1,7 @@
 //! Whose turn it is to leave the pool until it has passed what an edit asks.
 
-use super::super::proof::Proof;
-use super::super::{Gate, Mode, OnPolicyChange, Policy, Pool};
+use super::super::proof::{Proof, Standpoint};
+use super::super::{Mode, OnPolicyChange, Policy, Pool};
 use super::{Fleet, Look};
 
 /// The replicas that are not done with what an edit asks, where they take turns.
@@ -49,11 +49,9 @@ impl Fleet {
         let mut turns = allowed.min(spare);
         for index in &self.members {
             let Some(Some(replica)) = look.replicas.get_mut(*index as usize).filter(|_| turns > 0) else { continue };
-            let is_in = matches!(replica.gate.held(), Some((Gate::Open, _)));
-            if let Some(judge) = &mut replica.judges.readiness
+            let is_in = replica.is_live() && replica.gate.standpoint() == Standpoint::In;
+            if let Some(judge) = replica.judges.readiness.as_mut().filter(|_| is_in)
                 && judge.proof == Proof::Awaited
-                && is_in
-                && replica.seen.lifecycle == super::super::Lifecycle::Live
             {
                 judge.proof = Proof::Preparing;
                 replica.is_settled = false;
