@@ -81,6 +81,27 @@ fn a_revision_that_does_not_start_is_hardly_restarted() {
     assert_eq!((without.restarts.len(), with.restarts.len()), (16, 2));
 }
 
+#[test]
+fn a_window_of_failures_ejects_a_replica_that_never_fails_twice_in_a_row() {
+    let [without, with] = both("window");
+    assert_eq!((without.ejections.len(), with.ejections.len()), (0, 1));
+    assert_eq!((without.total_errors(), with.total_errors()), (240, 24));
+}
+
+#[test]
+fn a_least_time_in_the_pool_and_out_of_it_saves_turns_of_the_gate_and_costs_errors() {
+    let [without, with] = both("dwell");
+    assert_eq!((without.ejections.len(), with.ejections.len()), (20, 2));
+    assert_eq!((without.total_errors(), with.total_errors()), (0, 120));
+}
+
+#[test]
+fn ejections_that_last_longer_each_time_save_most_of_the_errors_of_a_replica_that_comes_and_goes() {
+    let [without, with] = both("ejections");
+    assert_eq!((without.ejections.len(), with.ejections.len()), (20, 4));
+    assert_eq!((without.total_errors(), with.total_errors()), (120, 12));
+}
+
 /// What comes of a rule's scenario without the rule, and with it.
 fn both(rule: &str) -> [Run; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet").join(rule);

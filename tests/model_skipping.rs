@@ -88,9 +88,11 @@ fn chance_of((kind, every, turns): (usize, u32, u32)) -> Value {
 fn policy() -> impl Strategy<Value = ParsedPolicy> {
     let paths = ["/started", "/live", "/ready", "/deep-local", "/deep-shared", "/deep-all"];
     let rule = move || {
-        let timing = (1u32..7, 0u32..6_000, 1u32..5, 1u32..4, [prop::option::of(1u32..6), prop::option::of(1u32..6)]);
+        let window = prop::option::of((1u32..5, 0u32..5));
+        let thresholds = (1u32..5, 1u32..4, window);
+        let timing = (1u32..7, 0u32..6_000, thresholds, [prop::option::of(1u32..6), prop::option::of(1u32..6)]);
         (prop::option::weighted(0.95, prop::sample::select(paths.to_vec())), timing).prop_map(
-            |(path, (period, delay, failures, successes, quicker))| {
+            |(path, (period, delay, (failures, successes, window), quicker))| {
                 let mut rule = json!({
                     "period": format!("{period}s"),
                     "timeout": "1s",
@@ -98,6 +100,9 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
                     "failureThreshold": failures,
                     "successThreshold": successes,
                 });
+                if let Some((failures, passes)) = window {
+                    rule["failureWindow"] = json!({"failures": failures, "attempts": failures + passes});
+                }
                 for (name, quicker) in ["startupPeriod", "fastPeriod"].into_iter().zip(quicker) {
                     if let Some(quicker) = quicker.filter(|quicker| *quicker < period) {
                         rule[name] = json!(format!("{quicker}s"));
@@ -129,8 +134,18 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
     });
     let min_ready = prop::sample::select(vec![json!(0), json!("50%"), json!("100%"), json!(2)]);
     let when_below = prop::sample::select(vec!["Hold", "Open", "Close"]);
-    let pool = (min_ready, when_below, 1u32..20).prop_map(|(min_ready, when_below, cooldown)| {
-        json!({"minReady": min_ready, "whenBelow": when_below, "cooldown": format!("{cooldown}s")})
+    let change = prop::sample::select(vec!["Keep", "Prepare", "Rolling"]);
+    let dwell = (0u32..9, 0u32..9, 1u32..60);
+    let pool = (min_ready, when_below, 1u32..20, change, dwell);
+    let pool = pool.prop_map(|(min_ready, when_below, cooldown, change, (dwell, initial, decay_after))| {
+        json!({
+            "minReady": min_ready,
+            "whenBelow": when_below,
+            "cooldown": format!("{cooldown}s"),
+            "onPolicyChange": change,
+            "dwell": format!("{dwell}s"),
+            "ejectionBackoff": {"initial": format!("{initial}s"), "decayAfter": format!("{decay_after}s")},
+        })
     });
     let fleet = (breaker, shared).prop_map(|(breaker, shared)| json!({"breaker": breaker, "sharedFailure": shared}));
     let rules = (rules, prop::option::weighted(0.3, 1u32..12));
@@ -161,6 +176,7 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
                 }
                 if name == "startup" {
                     rule.as_object_mut().unwrap().remove("fastPeriod");
+                    rule.as_object_mut().unwrap().remove("failureWindow");
                 }
                 spec[name] = rule;
             }

@@ -87,6 +87,7 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::GAVE_UP,
             conditions::PAUSED,
             conditions::PAUSE_INVALID,
+            conditions::PREPARING,
             conditions::SHARED_FAILURE,
             conditions::LOOPING,
         ]

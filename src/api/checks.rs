@@ -12,8 +12,8 @@ use kube::core::Rule;
 use super::convert::SpecError;
 use super::duration::duration_pattern;
 use super::spec::{BackoffSpec, RuleSpec};
-use super::{Duration, Port, Requirement, Selector};
-use crate::engine::{Amount, Span};
+use super::{Duration, EjectionBackoffSpec, FailureWindowSpec, Port, Requirement, Selector};
+use crate::engine::{Amount, FailureWindow, Span};
 
 /// One check: what makes a `T` acceptable, and the `P` that it then is.
 pub struct Check<T, P = ()> {
@@ -190,6 +190,30 @@ pub const KEEPS_ITS_TIME: Check<RuleSpec> = Check {
     parse: |rule| rule.fast_period.is_none().then_some(()),
 };
 
+/// Startup, whose first pass decides.
+pub const FAILS_IN_A_ROW: Check<RuleSpec> = Check {
+    cel: "!has(self.failureWindow)",
+    member: ".failureWindow",
+    sentence: "must not be set for startup, whose first pass decides",
+    parse: |rule| rule.failure_window.is_none().then_some(()),
+};
+
+/// How many of the latest attempts.
+pub const WINDOW: Check<i32, u32> = Check {
+    cel: "self >= 1 && self <= 64",
+    member: "",
+    sentence: "must be from 1 to 64",
+    parse: |count| count_from(*count, 1).filter(|count| *count <= FailureWindow::LONGEST),
+};
+
+/// So many failures among so many attempts.
+pub const FITS_THE_WINDOW: Check<FailureWindowSpec> = Check {
+    cel: "self.failures <= self.attempts",
+    member: ".failures",
+    sentence: "must not be more than attempts",
+    parse: |window| (window.failures <= window.attempts).then_some(()),
+};
+
 /// Startup and liveness, which restart what they ask too often.
 pub const ONLY_READINESS_HURRIES: Check<RuleSpec> = Check {
     cel: "!has(self.startupPeriod)",
@@ -253,6 +277,14 @@ pub const JUDGED: Check<i32, u32> = Check {
 
 /// The backoff's first and longest wait.
 pub const GROWS: Check<BackoffSpec> = Check {
+    cel: in_order!("initial", "<=", "max"),
+    member: ".initial",
+    sentence: "must not be longer than max",
+    parse: |backoff| (backoff.initial <= backoff.max).then_some(()),
+};
+
+/// The first and the longest ejection.
+pub const LASTS_LONGER: Check<EjectionBackoffSpec> = Check {
     cel: in_order!("initial", "<=", "max"),
     member: ".initial",
     sentence: "must not be longer than max",

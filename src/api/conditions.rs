@@ -35,6 +35,8 @@ pub const SHARED_FAILURE: &str = "SharedFailure";
 pub const PAUSED: &str = "Paused";
 /// True while somebody asks for a pause in a way that makes no sense.
 pub const PAUSE_INVALID: &str = "PauseInvalid";
+/// True while replicas have not passed what an edit asks, and so are out of the pool or await their turn.
+pub const PREPARING: &str = "Preparing";
 /// True while seats are in a loop.
 pub const LOOPING: &str = "Looping";
 

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use super::spec::{
-    BreakerSpec, BudgetSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OtherOwnersSpec, PoolSpec, ProbePolicySpec,
-    RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
+    BreakerSpec, BudgetSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OnPolicyChangeSpec, OtherOwnersSpec, PoolSpec,
+    ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
-use super::{Handler, Selector, checks};
+use super::{FailureWindowSpec, Handler, Selector, checks};
 use crate::engine::{
-    Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Heartbeat, Mode, OtherOwners, PerRule,
-    Phase, Policy, Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
+    Backoff, BreakerSettings, BudgetSettings, DwellSettings, EjectionBackoff, FailureWindow, FleetSettings,
+    FloorSettings, Heartbeat, Mode, OnPolicyChange, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
+    RestartSettings, Rule, RuleKind, SharedFailure, Span, WhenBelow,
 };
 
 /// A policy that makes sense.
@@ -66,6 +67,8 @@ impl ProbePolicySpec {
             restart: parse_restart(&self.restart)?,
             pool: self.pool.through.into(),
             floor: parse_floor(&self.pool)?,
+            on_policy_change: self.pool.on_policy_change.into(),
+            dwell: parse_dwell(&self.pool)?,
             fleet: parse_fleet(&self.fleet)?,
             phase,
         };
@@ -107,6 +110,7 @@ fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError>
         initial_delay: checks::DELAY.parse(format_args!("{at}.initialDelay"), &spec.initial_delay)?,
         failure_threshold: checks::COUNT.parse(format_args!("{at}.failureThreshold"), &spec.failure_threshold)?,
         success_threshold: checks::COUNT.parse(format_args!("{at}.successThreshold"), &spec.success_threshold)?,
+        failure_window: spec.failure_window.as_ref().map(|window| parse_window(&at, window)).transpose()?,
     };
     checks::STARTS_QUICKER.parse(&at, spec)?;
     checks::RECHECKS_QUICKER.parse(&at, spec)?;
@@ -114,6 +118,7 @@ fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError>
         RuleKind::Startup => {
             checks::PASSES_AT_ONCE.parse(&at, spec)?;
             checks::KEEPS_ITS_TIME.parse(&at, spec)?;
+            checks::FAILS_IN_A_ROW.parse(&at, spec)?;
             checks::ONLY_READINESS_HURRIES.parse(&at, spec)?;
         }
         RuleKind::Liveness => {
@@ -123,6 +128,14 @@ fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError>
         RuleKind::Readiness => {}
     }
     Ok((rule, ask))
+}
+
+fn parse_window(at: &str, spec: &FailureWindowSpec) -> Result<FailureWindow, SpecError> {
+    let at = format!("{at}.failureWindow");
+    let failures = checks::WINDOW.parse(format_args!("{at}.failures"), &spec.failures)?;
+    let attempts = checks::WINDOW.parse(format_args!("{at}.attempts"), &spec.attempts)?;
+    checks::FITS_THE_WINDOW.parse(&at, spec)?;
+    Ok(FailureWindow { failures, attempts })
 }
 
 fn parse_ask(at: &str, spec: &RuleSpec) -> Result<Ask, SpecError> {
@@ -179,6 +192,21 @@ fn parse_floor(spec: &PoolSpec) -> Result<Option<FloorSettings>, SpecError> {
     Ok(min_ready.map(|min_ready| FloorSettings { min_ready, when_below, cooldown }))
 }
 
+fn parse_dwell(spec: &PoolSpec) -> Result<Option<DwellSettings>, SpecError> {
+    let backoff = &spec.ejection_backoff;
+    let settings = DwellSettings {
+        least: checks::DELAY.parse("spec.pool.dwell", &spec.dwell)?,
+        ejection: EjectionBackoff {
+            initial: checks::DELAY.parse("spec.pool.ejectionBackoff.initial", &backoff.initial)?,
+            max: checks::DELAY.parse("spec.pool.ejectionBackoff.max", &backoff.max)?,
+            decay_after: checks::SECONDS.parse("spec.pool.ejectionBackoff.decayAfter", &backoff.decay_after)?,
+        },
+    };
+    checks::LASTS_LONGER.parse("spec.pool.ejectionBackoff", backoff)?;
+    let is_on = [settings.least, settings.ejection.initial].iter().any(|span| *span != Span::ZERO);
+    Ok(is_on.then_some(settings))
+}
+
 fn parse_fleet(spec: &FleetSpec) -> Result<FleetSettings, SpecError> {
     Ok(FleetSettings {
         breaker: parse_breaker(&spec.breaker)?,
@@ -224,6 +252,16 @@ impl From<ModeSpec> for Mode {
             ModeSpec::Observe => Self::Observe,
             ModeSpec::Enforce => Self::Enforce,
             ModeSpec::Paused => Self::Paused,
+        }
+    }
+}
+
+impl From<OnPolicyChangeSpec> for OnPolicyChange {
+    fn from(change: OnPolicyChangeSpec) -> Self {
+        match change {
+            OnPolicyChangeSpec::Keep => Self::Keep,
+            OnPolicyChangeSpec::Prepare => Self::Prepare,
+            OnPolicyChangeSpec::Rolling => Self::Rolling,
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod conditions;
 mod convert;
 mod crd;
 mod duration;
+mod flapping;
 mod handler;
 mod manifest;
 mod names;
@@ -31,6 +32,7 @@ pub mod yaml;
 pub use convert::{Ask, ParsedPolicy, SpecError};
 pub use crd::{crd, crd_yaml};
 pub use duration::{Duration, InvalidDuration};
+pub use flapping::{EjectionBackoffSpec, FailureWindowSpec};
 pub use handler::{
     ComponentScope, Exec, ExecSpec, Grpc, GrpcSpec, Handler, HealthBody, HttpGet, HttpGetSpec, HttpHeaderSpec,
     Redirects, Scheme, ServingState, TcpSocket, TcpSocketSpec, Tls, TlsSpec,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::handler::{self, ExecSpec, GrpcSpec, HttpGetSpec, TcpSocketSpec};
 use super::status::ProbePolicyStatus;
-use super::{Duration, Selector, checks};
+use super::{Duration, EjectionBackoffSpec, FailureWindowSpec, Selector, checks};
 
 /// Probes for a set of pods: when to restart them, and when they get traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
@@ -55,6 +55,7 @@ pub struct ProbePolicySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = checks::PASSES_AT_ONCE.rule())]
     #[x_kube(validation = checks::KEEPS_ITS_TIME.rule(), validation = checks::ONLY_READINESS_HURRIES.rule())]
+    #[x_kube(validation = checks::FAILS_IN_A_ROW.rule())]
     pub startup: Option<RuleSpec>,
 
     /// Does the process answer? At its failure threshold the replica is restarted. It should ask nothing that a
@@ -164,6 +165,11 @@ pub struct RuleSpec {
     #[serde(default = "default::one")]
     #[x_kube(validation = checks::COUNT.rule())]
     pub success_threshold: i32,
+
+    /// Failures that make the rule fail though they are not in a row, besides failureThreshold. The rule then passes
+    /// again only once fewer of its latest attempts failed. Not for startup. Default: only failures in a row count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_window: Option<FailureWindowSpec>,
 
     /// The container that is asked and whose restarts count, by its name. Default: the one that declares the named
     /// port, else the only one, else the one of the annotation kubectl.kubernetes.io/default-container.
@@ -328,6 +334,38 @@ pub struct PoolSpec {
     #[serde(default = "default::half_minute")]
     #[x_kube(validation = checks::SECONDS.rule())]
     pub cooldown: Duration,
+
+    /// What becomes of the replicas in the pool when an edit changes the handler or the container of readiness, or adds
+    /// that rule. Keep: they stay until they are judged by it. Prepare: they leave at once, all of them, and come back
+    /// once they have passed it successThreshold times in a row; the floor does not hold them back. Rolling: they leave
+    /// only as many at a time as restart.maxConcurrent allows restarts, and never so many that fewer are ready than
+    /// minReady; who has passed by its turn need not leave. Default Keep.
+    #[serde(default)]
+    pub on_policy_change: OnPolicyChangeSpec,
+
+    /// How long a replica stays at least in the pool once readiness has let it in, and out of it once readiness has
+    /// ejected it: a duration of at most 24h. Below the floor who passes is let in all the same; a container that does
+    /// not run is taken out at once. Default 0s.
+    #[serde(default = "default::none")]
+    #[x_kube(validation = checks::DELAY.rule())]
+    pub dwell: Duration,
+
+    /// How long a replica stays out of the pool once readiness has ejected it, the longer the more often that happens.
+    #[serde(default)]
+    pub ejection_backoff: EjectionBackoffSpec,
+}
+
+/// What becomes of the replicas in the pool when an edit changes what readiness asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub enum OnPolicyChangeSpec {
+    /// They stay until they are judged by it.
+    #[default]
+    Keep,
+    /// They leave at once, and come back once they have passed it.
+    Prepare,
+    /// The same, a few at a time.
+    Rolling,
 }
 
 /// What is done below the floor.
@@ -446,6 +484,9 @@ impl Default for PoolSpec {
             min_ready: default::half(),
             when_below: WhenBelowSpec::default(),
             cooldown: default::half_minute(),
+            on_policy_change: OnPolicyChangeSpec::default(),
+            dwell: default::none(),
+            ejection_backoff: EjectionBackoffSpec::default(),
         }
     }
 }

@@ -43,6 +43,13 @@ pub struct ProbePolicyStatus {
     /// Until when the policy with all its replicas is paused, if its annotation says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_until: Option<Time>,
+    /// Of the replicas, those that every rule that asks them has judged under the spec in force.
+    #[serde(default)]
+    pub applied: u32,
+
+    /// Of the replicas, those that are out of the pool until they have passed what an edit asks.
+    #[serde(default)]
+    pub preparing: u32,
 
     /// The restarts that this policy ordered.
     #[serde(default)]

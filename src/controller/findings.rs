@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::api::conditions::{
     ACCEPTED, BEATS_TOO_RARE, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, EJECTION_NOT_EFFECTIVE, Finding, GAVE_UP, Holds,
-    LOOPING, NEVER_PASSED, PAUSE_INVALID, PAUSED, PERIOD_STRETCHED, PROBER_ERRORS, RESTART_HELD, SHARED_FAILURE,
-    UNGATED, WRITES_LAG,
+    LOOPING, NEVER_PASSED, PAUSE_INVALID, PAUSED, PERIOD_STRETCHED, PREPARING, PROBER_ERRORS, RESTART_HELD,
+    SHARED_FAILURE, UNGATED, WRITES_LAG,
 };
 use k8s_openapi::jiff::Unit;
 
@@ -13,8 +13,8 @@ use crate::api::{GATE, ParsedPolicy};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    Among, BreakerReport, FloorReport, Gate, Obstacle, Part, PartReport, Pause, PolicyKey, PolicyReport, Reason,
-    Refusal, RuleKind, SeatReport, Span, Trial, WhenBelow,
+    Among, BreakerReport, FloorReport, Gate, Lifecycle, Obstacle, OnPolicyChange, Part, PartReport, Pause, PolicyKey,
+    PolicyReport, Reason, Refusal, RuleKind, SeatReport, Span, Trial, WhenBelow,
 };
 use crate::runtime::timestamp;
 
@@ -41,6 +41,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         breaker_open(index, policy, report),
         shared_failure(index, report),
         below_floor(index, policy, report),
+        preparing(in_force, report),
         looping(index, report),
         gave_up(index, report),
     ];
@@ -351,6 +352,38 @@ fn below_floor(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Claim
     Claim::holds(BELOW_FLOOR, reason, message)
 }
 
+/// While nobody prepares, what an edit would do.
+fn preparing(in_force: Option<&ParsedPolicy>, report: &PolicyReport) -> Claim {
+    let &PolicyReport { replicas, preparing, awaiting, .. } = report;
+    if preparing + awaiting > 0 {
+        let message = format!(
+            "{preparing} of {replicas} replicas are out of the pool until they have passed what an edit asks, and \
+             {awaiting} keep their place until it is their turn"
+        );
+        return Claim::holds(PREPARING, "NotPassedYet", message);
+    }
+    let live = report.replica_reports.iter().filter(|replica| replica.lifecycle == Lifecycle::Live);
+    let leave = live.filter(|replica| matches!(replica.gate, Some((Gate::Open, _)))).count();
+    let (reason, message) = match in_force.map_or(OnPolicyChange::Keep, |spec| spec.policy.on_policy_change) {
+        OnPolicyChange::Keep => ("WouldKeep", "an edit of what readiness asks takes nobody out of the pool".to_owned()),
+        OnPolicyChange::Prepare => (
+            "WouldPrepare",
+            format!(
+                "an edit of what readiness asks would take {leave} of {replicas} replicas out of the pool at once, until \
+                 they have passed it"
+            ),
+        ),
+        OnPolicyChange::Rolling => (
+            "WouldRoll",
+            format!(
+                "an edit of what readiness asks would take {leave} of {replicas} replicas out of the pool, a few at a \
+                 time, but for those that have passed it by their turn"
+            ),
+        ),
+    };
+    Claim::fails(PREPARING, reason, &message)
+}
+
 fn looping(index: &Index, report: &PolicyReport) -> Claim {
     let looping: Vec<&SeatReport> = report.seats.iter().filter(|seat| seat.in_loop).collect();
     if looping.is_empty() {
@@ -566,6 +599,24 @@ mod tests {
         let heartbeat = Some(HeartbeatReport::default());
         let told = finding(&index, &PolicyReport { heartbeat, ..PolicyReport::default() }, NEVER_PASSED);
         assert_eq!((told.holds, told.reason), (Holds::True, "NoBeatYet"));
+    }
+
+    #[test]
+    fn what_an_edit_would_do_is_said_before_it_and_how_far_it_is_while_it_lasts() {
+        let mut index = fixtures::index();
+        let text =
+            fixtures::policy_text(2).replace("mode: Enforce", "pool: {onPolicyChange: Prepare}\n  mode: Enforce");
+        index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&text))), Time::ZERO);
+        let (engine, _, now) = fixtures::engine_with_an_intent(&mut index);
+        let before = finding(&index, &engine.report(POLICY, now).unwrap(), PREPARING);
+        let told = "an edit of what readiness asks would take 0 of 1 replicas out of the pool at once, until they have \
+                    passed it";
+        assert_eq!((before.holds, before.message.as_str()), (Holds::False, told));
+        let report = PolicyReport { replicas: 8, preparing: 2, awaiting: 5, ..PolicyReport::default() };
+        let told = "2 of 8 replicas are out of the pool until they have passed what an edit asks, and 5 keep their place \
+                    until it is their turn";
+        let meanwhile = finding(&index, &report, PREPARING);
+        assert_eq!((meanwhile.holds, meanwhile.message.as_str()), (Holds::True, told));
     }
 
     fn finding(index: &Index, report: &PolicyReport, type_: &str) -> Finding {

@@ -252,7 +252,7 @@ fn register_state(registry: &mut Registry, state: &State) {
 
 type Count = fn(&Counts) -> u32;
 
-const COUNTS: [(&str, &str, Count); 17] = [
+const COUNTS: [(&str, &str, Count); 19] = [
     ("replicas", "Live replicas that the policy keeps", |counts| counts.replicas),
     ("starting", "Replicas that have not finished starting", |counts| counts.starting),
     ("in_pool", "Replicas whose pod is Ready", |counts| counts.in_pool),
@@ -263,6 +263,8 @@ const COUNTS: [(&str, &str, Count); 17] = [
     ("serving", "Replicas that are Ready, have started and do not fail", |counts| counts.serving),
     ("never_started", "Replicas that do not finish starting", |counts| counts.never_started),
     ("gates_unwritten", "Gates that have not been written for a second or more", |counts| counts.unwritten),
+    ("applied", "Replicas that all their rules have judged under the spec in force", |counts| counts.applied),
+    ("preparing", "Replicas out of the pool until they have passed what an edit asks", |counts| counts.preparing),
     ("loops", "Seats in a restart loop", |counts| counts.in_loop),
     ("gave_up", "Seats that are not restarted any more, since it has not helped", |counts| counts.gave_up),
     ("below_floor", "Whether fewer replicas are ready than the pool must have", |counts| u32::from(counts.below_floor)),

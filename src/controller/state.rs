@@ -111,6 +111,8 @@ pub struct Counts {
     pub desired: u32,
     pub serving: u32,
     pub never_started: u32,
+    pub applied: u32,
+    pub preparing: u32,
     pub ungated: u32,
     pub unwritten: u32,
     pub restarts: u32,
@@ -162,6 +164,8 @@ pub struct ReplicaView {
     pub wants_restart: Option<&'static str>,
     /// What stands in its way.
     pub held_by: Option<String>,
+    /// The generation of the spec under which all its rules have judged it.
+    pub applied_generation: Option<i64>,
     /// When something is to be done for it next, and what.
     pub next: Option<DeadlineState>,
 }
@@ -211,6 +215,8 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         desired: report.capacity.desired,
         serving: report.capacity.serving,
         never_started: report.capacity.never_started,
+        applied: report.applied,
+        preparing: report.preparing,
         ungated: report.ungated,
         unwritten: report.unwritten,
         restarts: report.restarts,
@@ -261,6 +267,7 @@ fn replica_view(index: &Index, replica: &ReplicaReport) -> Option<ReplicaView> {
         presence: replica.presence.map(Presence::name),
         wants_restart: replica.wants_restart.map(|(rule, _)| rule.name()),
         held_by: replica.wants_restart.and_then(|(_, by)| Some(by?.to_string())),
+        applied_generation: replica.applied,
         next: replica.next.map(deadline_state),
     })
 }

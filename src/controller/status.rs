@@ -46,6 +46,8 @@ pub fn build(
         failing: report.failing,
         paused: report.paused,
         paused_until: report.pause.and_then(Pause::until).map(|until| meta::Time(timestamp(until))),
+        applied: report.applied,
+        preparing: report.preparing,
         restarts: RestartCounts {
             total: before.restarts.total.saturating_add(report.restarts),
             in_startup: before.restarts.in_startup.saturating_add(report.restarts_in_startup),

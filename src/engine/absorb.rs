@@ -104,11 +104,13 @@ impl Engine {
         }
         let policy = seen.policy;
         let slot = &mut self.replicas[index];
+        let mut edited_away = false;
         let change = match slot {
             Some(replica) => {
                 let before = replica.seen.policy;
                 match before.and_then(|before| Some((before, self.fleets.get_mut(before)?))) {
                     Some((before, fleet)) if Some(before) != policy => {
+                        edited_away = replica.reconciled_with.is_some_and(|(edition, _)| edition != fleet.edition);
                         fleet.leave(before, replica);
                         fleet.count_desired(&self.owners);
                         self.fleet_agenda.touch(before.0);
@@ -116,7 +118,11 @@ impl Engine {
                     Some((_, fleet)) => fleet.look_away(replica),
                     None => {}
                 }
-                replica.observe(seen, at)
+                let change = replica.observe(seen, at);
+                if edited_away {
+                    replica.release = replica.release.map(|_| at);
+                }
+                change
             }
             None => {
                 *slot = Some(Replica::new(key, seen, at));
@@ -129,7 +135,7 @@ impl Engine {
             fleet.join(replica);
             fleet.count_desired(&self.owners);
             replica.reconcile(Some(fleet), stretch, at);
-            if fleet.compare(policy, replica) {
+            if fleet.compare(policy, replica, at) {
                 self.fleet_agenda.touch(policy.0);
             }
             if let Change::Replaced(stage) = change {
@@ -174,7 +180,7 @@ impl Engine {
             self.replica_agenda.set(attempt.replica.index, replica.next_look());
         } else {
             self.replica_agenda.touch(attempt.replica.index);
-            if fleet.compare(key, replica) {
+            if fleet.compare(key, replica, at) {
                 self.fleet_agenda.touch(key.0);
             }
         }
@@ -193,7 +199,7 @@ impl Engine {
             self.replica_agenda.set(key.index, replica.next_look());
         } else {
             self.replica_agenda.touch(key.index);
-            if fleet.compare(policy, replica) {
+            if fleet.compare(policy, replica, at) {
                 self.fleet_agenda.touch(policy.0);
             }
         }
@@ -209,7 +215,7 @@ impl Engine {
         replica.reconcile(Some(fleet), stretch, at);
         replica.deregister();
         self.replica_agenda.touch(key.index);
-        if fleet.compare(policy, replica) {
+        if fleet.compare(policy, replica, at) {
             self.fleet_agenda.touch(policy.0);
         }
     }

@@ -3,12 +3,13 @@
 use super::ceiling::Rate;
 use super::fleet::{Edition, Fleet};
 use super::judge::{Judge, Timing, Turn};
+use super::proof::Standpoint;
 use super::rechecks::Rechecks;
 use super::replica::{Replica, runs, started_at};
 use super::schedule::Grid;
 use super::{
-    AttemptId, Container, Effect, Evidence, Outcome, OutcomeClass, Pause, PerRule, Policy, PolicyKey, Rule, RuleKind,
-    Span, Stretch, Time,
+    AttemptId, Container, Effect, Evidence, OnPolicyChange, Outcome, OutcomeClass, Pause, PerRule, Policy, PolicyKey,
+    Rule, RuleKind, Span, Stretch, Time,
 };
 
 /// What came of an attempt.
@@ -119,6 +120,7 @@ impl Replica {
         let (standing, experience) = (judge.standing(rule), judge.experience);
         let took = judge.startup_time(rule, now);
         let evidence = judge.finish(attempt.serial, outcome, rule, now)?;
+        judge.note_generation(evidence, policy.generation);
         self.is_settled &= judge.standing(rule) == standing;
         if judge.experience != experience && rule.startup_period.is_some() {
             (self.is_settled, self.reconciled_with) = (false, None);
@@ -164,6 +166,7 @@ impl Replica {
             if attempts > 0 {
                 let [last, next] = [attempts - 1, attempts].map(|n| timing.grid.nth_after(due, n));
                 judge.skip(attempts, answers[kind], last, next);
+                judge.note_generation(answers[kind].evidence(), policy.generation);
                 self.serials[kind] = self.serials[kind].wrapping_add(attempts);
                 skipped[kind] = u64::from(attempts);
             }
@@ -180,15 +183,21 @@ impl Replica {
         stretch: Stretch,
         now: Time,
     ) {
+        let (change, standpoint) = match kind {
+            RuleKind::Startup | RuleKind::Liveness => (OnPolicyChange::Keep, Standpoint::Out),
+            RuleKind::Readiness => (policy.on_policy_change, self.gate.standpoint()),
+        };
         let slot = &mut self.judges[kind];
         slot.take_if(|judge| judge.container != container.incarnation);
+        let is_added = slot.is_none() && self.gate.is_open_for_want_of_a_rule();
         let judge = slot.get_or_insert_with(|| {
             let start = started_at(container.state, self.last_down[kind], now);
             Judge::new(container.incarnation, rule.question, start)
         });
-        if judge.question != rule.question {
-            judge.ask_anew(rule.question);
+        if judge.question != rule.question || is_added {
+            judge.ask_anew(rule.question, change, standpoint);
         }
+        judge.follow(change);
         let grid = Grid::new(policy.phase, stretch.of(judge.period(rule)), kind, self.seen.spread);
         let timing = Timing { grid, initial_delay: rule.initial_delay };
         if judge.timing != Some(timing) {

@@ -2,6 +2,7 @@
 
 use super::fleet::{Fleet, Stand};
 use super::judge::Opinion;
+use super::proof::{Proof, Standpoint};
 use super::pulse::Pulse;
 use super::record::Recorder;
 use super::replica::Replica;
@@ -14,7 +15,7 @@ use super::{
 };
 
 /// How long no policy must select a replica until its gate is opened.
-const RELEASE_AFTER: Span = Span::from_secs(30);
+pub(super) const RELEASE_AFTER: Span = Span::from_secs(30);
 /// How long a written gate may go without effect on the pool until that is said.
 const EFFECTIVE_WITHIN: Span = Span::from_secs(5);
 
@@ -92,6 +93,16 @@ impl GateKeeper {
         &self.stance
     }
 
+    /// Whether the replica is in the pool, by what was decided.
+    pub(super) fn standpoint(&self) -> Standpoint {
+        if self.stance.is_open() { Standpoint::In } else { Standpoint::Out }
+    }
+
+    /// It stands open since there was no rule that could be asked.
+    pub(super) fn is_open_for_want_of_a_rule(&self) -> bool {
+        matches!(self.held(), Some((Gate::Open, Reason::NoRule | Reason::Unusable { .. })))
+    }
+
     /// Closed at the API server for a while, and the pool has not followed.
     pub(super) fn is_ejection_not_effective(&self, now: Time) -> bool {
         self.flip.is_some_and(|flip| {
@@ -105,9 +116,9 @@ impl GateKeeper {
         !overtaken && self.retry.is_none() && self.turn.is_none()
     }
 
-    /// When the gate of a replica that no policy has selected since then is opened, if it is not open.
-    pub(super) fn release(&self, unselected: Option<Time>) -> Option<Time> {
-        unselected.filter(|_| self.stance.last() != Some(Gate::Open)).map(|since| since + RELEASE_AFTER)
+    /// The same time, unless the gate is open already.
+    pub(super) fn release(&self, release: Option<Time>) -> Option<Time> {
+        release.filter(|_| self.stance.last() != Some(Gate::Open))
     }
 
     /// When the gate is to be written, or written again.
@@ -125,7 +136,10 @@ impl GateKeeper {
 pub(super) fn is_settled(replica: &Replica) -> bool {
     let depends = matches!(
         replica.decided().held(),
-        Some((_, Reason::Held { .. } | Reason::HeldWithoutBeat { .. } | Reason::BelowFloor { .. }))
+        Some((
+            _,
+            Reason::Held { .. } | Reason::HeldWithoutBeat { .. } | Reason::BelowFloor { .. } | Reason::Dwells { .. }
+        ))
     );
     !depends && replica.gate.is_settled()
 }
@@ -139,7 +153,10 @@ pub(super) fn step(
     now: Time,
     recorder: &mut Recorder<'_>,
 ) {
-    if let Some((gate, reason)) = decide(replica, policy, now) {
+    let decided = decide(replica, policy, now);
+    let settings = policy.and_then(|policy| policy.spec.as_ref()?.dwell.as_ref());
+    replica.gate.stance.dwell(settings, decided, now);
+    if let Some((gate, reason)) = decided {
         hold(replica, policy_key, gate, reason, now, recorder);
     }
     follow(&mut replica.gate, replica.seen.ready, now, recorder);
@@ -178,8 +195,7 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
         return None;
     }
     let Some(policy) = policy else {
-        let since = replica.unselected?;
-        return (now.since(since) >= RELEASE_AFTER).then_some((Gate::Open, Reason::NoPolicy));
+        return (replica.release? <= now).then_some((Gate::Open, Reason::NoPolicy));
     };
     let Some(spec) = &policy.spec else {
         return (replica.seen.gate == GateSeen::Unset).then_some((Gate::Open, Reason::InvalidPolicy));
@@ -190,23 +206,23 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
     match replica.pause {
         Some(Pause::Mode | Pause::Policy { .. }) => let_in(replica, Reason::Paused),
         Some(Pause::Replica { .. }) => let_in(replica, Reason::ReplicaPaused),
-        None => Some(enforced(replica, policy, spec)),
+        None => Some(enforced(replica, policy, spec, now)),
     }
 }
 
 /// Where the gate of a replica stands under an enforced policy, or would under one that is observed.
-fn enforced(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
+fn enforced(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> (Gate, Reason) {
     match spec.pool {
         Pool::None => (Gate::Open, Reason::NoRule),
-        Pool::ReadinessGate => enforce(replica, policy, spec),
+        Pool::ReadinessGate => enforce(replica, policy, spec, now),
     }
 }
 
 /// Where the gate of a replica would stand if its policy, which is observed, were enforced. `None` leaves it as it is.
-pub(super) fn foreseen(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<(Gate, Reason)> {
+pub(super) fn foreseen(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> Option<(Gate, Reason)> {
     replica.foreseen.as_ref()?;
     let is_left_alone = replica.seen.gate == GateSeen::Ungated || replica.pause.is_some() || !replica.is_live();
-    (!is_left_alone).then(|| enforced(replica, policy, spec))
+    (!is_left_alone).then(|| enforced(replica, policy, spec, now))
 }
 
 /// A container that nobody has decided on yet is let in; the others are left as they are.
@@ -215,18 +231,23 @@ fn let_in(replica: &Replica, reason: Reason) -> Option<(Gate, Reason)> {
 }
 
 /// What a replica's own rules say of the pool; `None` if it has not started, does not run, is paused or being ended.
-pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy) -> Option<Stand> {
+pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> Option<Stand> {
     if spec.mode == Mode::Paused || replica.pause.is_some() || !replica.is_live() {
         return None;
     }
-    match own(replica, policy, spec) {
-        (Gate::Open, _) => Some(Stand::Ready),
+    let own = own(replica, policy, spec);
+    match own {
+        // While an ejection lasts, passing does not make it ready.
+        (Gate::Open, _) => match dwelt(replica, spec, own, now) {
+            (Gate::Closed, _) => Some(Stand::Failing),
+            (Gate::Open, _) => Some(Stand::Ready),
+        },
         (Gate::Closed, reason) => is_failing(replica, reason).then_some(Stand::Failing),
     }
 }
 
 /// What its own rules say, unless its neighbours matter.
-fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
+fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> (Gate, Reason) {
     let own = own(replica, policy, spec);
     let is_in = replica.decided().is_open();
     let is_silent = matches!(own.1, Reason::NoBeat { .. });
@@ -235,8 +256,8 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
         (Gate::Open, if is_silent { Reason::HeldWithoutBeat { by } } else { Reason::Held { rule, by } })
     };
     let neighbours = match own {
-        (Gate::Closed, Reason::Failed { streak, .. }) => {
-            policy.shared_failure(replica).or(replica.decided().spared(streak))
+        (Gate::Closed, Reason::Failed { .. } | Reason::FailedOften { .. }) => {
+            policy.shared_failure(replica).or(replica.decided().spared(replica.readiness_failures()))
         }
         (Gate::Closed, _) if is_silent => policy.shared_failure(replica),
         (Gate::Closed | Gate::Open, _) => None,
@@ -251,14 +272,35 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
         Some((WhenBelow::Close, Obstacle::Floor { ready, floor })) if own.0 == Gate::Open => {
             (Gate::Closed, Reason::BelowFloor { ready, floor })
         }
-        Some(_) | None => own,
+        Some(_) => own,
+        None => dwelt(replica, spec, own, now),
+    }
+}
+
+/// What its own rules say, once the gate has stayed long enough where they turned it last.
+fn dwelt(replica: &Replica, spec: &Policy, own: (Gate, Reason), now: Time) -> (Gate, Reason) {
+    let Some((settings, (gate, _))) = spec.dwell.as_ref().zip(replica.decided().held()) else { return own };
+    if gate == own.0 || !own.1.was_heard() {
+        return own;
+    }
+    let rule = RuleKind::Readiness;
+    match (replica.decided().stays(gate, settings, now), gate) {
+        (None, _) => own,
+        (Some((_, span)), Gate::Open) => (Gate::Open, Reason::Held { rule, by: Obstacle::Dwell { span } }),
+        (Some((_, span)), Gate::Closed) => (Gate::Closed, Reason::Dwells { rule, span }),
     }
 }
 
 /// A rule that failed keeps it out, not that it is starting or down.
 fn is_failing(replica: &Replica, reason: Reason) -> bool {
-    let gave_up = matches!(reason, Reason::Held { by: Obstacle::GaveUp { .. }, .. });
-    replica.is_started() && (gave_up || matches!(reason, Reason::Failed { .. } | Reason::NoBeat { .. }))
+    let fails = matches!(
+        reason,
+        Reason::Failed { .. }
+            | Reason::FailedOften { .. }
+            | Reason::NoBeat { .. }
+            | Reason::Held { by: Obstacle::GaveUp { .. }, .. }
+    );
+    replica.is_started() && fails
 }
 
 fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
@@ -290,13 +332,17 @@ fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reas
         let reason = problem(RuleKind::Readiness).or_else(|| problem(RuleKind::Startup)).unwrap_or(Reason::NoRule);
         return (Gate::Open, reason);
     };
-    match readiness.verdict {
-        Some(Opinion::Good) => (Gate::Open, Reason::Passed { rule: RuleKind::Readiness, streak: readiness.passes }),
-        Some(Opinion::Bad) if held == Some(Gate::Open) && !policy.ever_passed.readiness => {
+    match (readiness.verdict, readiness.proof) {
+        (Some(Opinion::Good), _) => {
+            (Gate::Open, Reason::Passed { rule: RuleKind::Readiness, streak: readiness.passes })
+        }
+        (_, Proof::Awaited) => (Gate::Open, Reason::AwaitsTurn { rule: RuleKind::Readiness }),
+        (Some(Opinion::Bad), _) if held == Some(Gate::Open) && !policy.ever_passed.readiness => {
             (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by: Obstacle::NeverPassed })
         }
-        Some(Opinion::Bad) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
-        None => match replica.decided().held() {
+        (Some(Opinion::Bad), _) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
+        (None, Proof::Preparing) => (Gate::Closed, Reason::Preparing { rule: RuleKind::Readiness }),
+        (None, Proof::Given) => match replica.decided().held() {
             Some((Gate::Closed, Reason::NoBeat { .. } | Reason::NoBeatYet | Reason::Deregistered)) | None => {
                 (Gate::Closed, Reason::NotJudged)
             }

@@ -1,7 +1,11 @@
 //! What one rule holds of one container: its attempts, its streak, its verdict.
 
+use super::proof::{Proof, Standpoint};
 use super::schedule::Grid;
-use super::{Evidence, Failure, Incarnation, Outcome, OutcomeClass, Question, Reason, Rule, RuleKind, Span, Time};
+use super::window::Recent;
+use super::{
+    Evidence, Failure, Incarnation, OnPolicyChange, Outcome, OutcomeClass, Question, Reason, Rule, RuleKind, Span, Time,
+};
 
 /// How long after an attempt's own deadline its answer is waited for before the silence counts as our own fault.
 const OVERDUE: Span = Span::from_secs(5);
@@ -27,10 +31,16 @@ pub(super) struct Judge {
     pub(super) passes: u32,
     /// The outcome of the latest attempt that counted.
     pub(super) last: Option<OutcomeClass>,
+    /// The latest attempts that counted.
+    recent: Recent,
     /// Our own errors in a row.
     pub(super) prober_errors: u32,
     /// What the rule has concluded: a verdict outlives the streak that made it.
     pub(super) verdict: Option<Opinion>,
+    /// Whether that answers what the rule asks since an edit.
+    pub(super) proof: Proof,
+    /// The generation of the spec under which the latest attempt that counted was heard.
+    pub(super) heard_under: Option<i64>,
     /// Whether the container has passed the rule before.
     pub(super) experience: Experience,
     /// When a quick re-check is due, besides the attempts on the grid.
@@ -78,7 +88,8 @@ pub(super) struct Standing {
     passes: bool,
     /// How the latest attempt failed, if it did.
     suspect_of: Option<Failure>,
-    is_failing: bool,
+    fails_in_a_row: bool,
+    fails_often: bool,
     verdict: Option<Opinion>,
 }
 
@@ -110,8 +121,11 @@ impl Judge {
             fails: 0,
             passes: 0,
             last: None,
+            recent: Recent::default(),
             prober_errors: 0,
             verdict: None,
+            proof: Proof::Given,
+            heard_under: None,
             experience: Experience::New,
             recheck: None,
             rechecks: 0,
@@ -207,6 +221,7 @@ impl Judge {
                 (self.last, self.prober_errors) = (Some(outcome.class), 0);
             }
         }
+        self.recent.note(evidence, 1);
         self.conclude(rule);
         self.plan_recheck(rule, now);
         Some(evidence)
@@ -226,7 +241,12 @@ impl Judge {
             Evidence::Pass => (self.passes, rule.success_threshold),
             Evidence::Fail => (self.fails, rule.failure_threshold),
         };
-        if streak == 0 { Some(0) } else { threshold.get().checked_sub(streak.saturating_add(1)) }
+        if streak == 0 {
+            return Some(0);
+        }
+        let of_streak = threshold.get().checked_sub(streak.saturating_add(1));
+        let of_window = rule.failure_window.and_then(|window| self.recent.bears(evidence, window));
+        of_streak.into_iter().chain(of_window).min()
     }
 
     /// Takes so many attempts on the grid as made, the last of them at `asked`, all of which ended so and left its
@@ -244,14 +264,23 @@ impl Judge {
         };
         *streak = streak.saturating_add(attempts);
         (self.last, self.prober_errors) = (Some(class), 0);
+        self.recent.note(class.evidence(), attempts);
+    }
+
+    /// Notes under which generation of the spec an attempt that counted was heard.
+    pub(super) fn note_generation(&mut self, evidence: Evidence, generation: i64) {
+        match evidence {
+            Evidence::Pass | Evidence::Fail => self.heard_under = Some(generation),
+            Evidence::Nothing => {}
+        }
     }
 
     /// Holds the streak against the rule's thresholds as they are now.
     pub(super) fn conclude(&mut self, rule: &Rule) {
-        if self.fails >= rule.failure_threshold.get() {
+        if self.is_failing(rule) {
             self.verdict = Some(Opinion::Bad);
         } else if self.passes >= rule.success_threshold.get() {
-            self.verdict = Some(Opinion::Good);
+            (self.verdict, self.proof) = (Some(Opinion::Good), Proof::Given);
         }
     }
 
@@ -259,36 +288,44 @@ impl Judge {
     /// waits for the grid.
     pub(super) fn plan_recheck(&mut self, rule: &Rule, now: Time) {
         let enough = rule.failure_threshold.get().saturating_add(rule.success_threshold.get());
-        let fast = rule.fast_period.filter(|_| self.is_undecided() && self.rechecks < enough);
+        let fast = rule.fast_period.filter(|_| self.is_undecided(rule) && self.rechecks < enough);
         self.recheck = fast.map(|fast| now.max(self.asked + fast));
     }
 
-    /// The rule asks something else now: what was heard is void, what was concluded stays until the new question is
-    /// answered.
-    pub(super) fn ask_anew(&mut self, question: Question) {
-        let verdict = self.verdict;
-        *self = Self { verdict, ..Self::new(self.container, question, self.start) };
+    /// The rule asks something else now: what was heard is void, what was concluded stays as far as `change` says.
+    pub(super) fn ask_anew(&mut self, question: Question, change: OnPolicyChange, standpoint: Standpoint) {
+        let (verdict, proof) = change.edit(self.verdict, self.proof, standpoint);
+        *self = Self { verdict, proof, ..Self::new(self.container, question, self.start) };
+    }
+
+    /// Whoever awaits a turn follows the policy as it is now.
+    pub(super) fn follow(&mut self, change: OnPolicyChange) {
+        if self.proof == Proof::Awaited {
+            self.proof = change.awaited();
+        }
     }
 
     /// Forgets the attempt under way and the streak, as after a pause: neither says anything about the present.
     pub(super) fn rest(&mut self) {
         (self.due, self.recheck, self.fails, self.passes) = (None, None, 0, 0);
+        self.recent = Recent::default();
         self.latest = None;
         self.earlier.clear();
     }
 
-    /// What was heard since the verdict speaks against it, or for one where there is none, and does not suffice yet.
-    fn is_undecided(&self) -> bool {
+    /// What was heard since the verdict speaks against it, or for one where there is none, and does not suffice yet. A
+    /// window of failures is not emptied any sooner by asking more often.
+    fn is_undecided(&self, rule: &Rule) -> bool {
         match self.verdict {
             Some(Opinion::Good) => self.fails > 0,
-            Some(Opinion::Bad) => self.passes > 0,
+            Some(Opinion::Bad) => self.passes > 0 && !self.fails_often(rule),
             None => self.fails > 0 || self.passes > 0,
         }
     }
 
     /// It is undecided, and the rule re-checks that quickly.
     fn is_in_doubt(&self, rule: &Rule) -> bool {
-        rule.fast_period.is_some() && self.is_undecided()
+        rule.fast_period.is_some() && self.is_undecided(rule)
     }
 
     /// The latest attempt failed.
@@ -321,22 +358,39 @@ impl Judge {
     /// What others can tell of it without counting.
     pub(super) fn standing(&self, rule: &Rule) -> Standing {
         let Self { passes, verdict, .. } = *self;
-        Standing { passes: passes > 0, suspect_of: self.failure(), is_failing: self.is_failing(rule), verdict }
-    }
-
-    /// The streak in words.
-    pub(super) fn failed(&self, kind: RuleKind, rule: &Rule) -> Reason {
-        Reason::Failed {
-            rule: kind,
-            streak: self.fails,
-            threshold: rule.failure_threshold.get(),
-            last: self.last.unwrap_or(OutcomeClass::ProberError),
+        Standing {
+            passes: passes > 0,
+            suspect_of: self.failure(),
+            fails_in_a_row: self.fails_in_a_row(rule),
+            fails_often: self.fails_often(rule),
+            verdict,
         }
     }
 
-    /// The streak is at the threshold.
+    /// The streak in words, or the window if that is what fails it.
+    pub(super) fn failed(&self, kind: RuleKind, rule: &Rule) -> Reason {
+        let (streak, threshold) = (self.fails, rule.failure_threshold.get());
+        let last = self.last.unwrap_or(OutcomeClass::ProberError);
+        match rule.failure_window.filter(|window| streak < threshold && self.recent.fills(*window)) {
+            Some(window) => {
+                let (failures, attempts) = (self.recent.failures(window), window.attempts);
+                Reason::FailedOften { rule: kind, failures, attempts, last }
+            }
+            None => Reason::Failed { rule: kind, streak, threshold, last },
+        }
+    }
+
+    /// The streak is at the threshold, or the window is filled.
     pub(super) fn is_failing(&self, rule: &Rule) -> bool {
+        self.fails_in_a_row(rule) || self.fails_often(rule)
+    }
+
+    fn fails_in_a_row(&self, rule: &Rule) -> bool {
         self.fails >= rule.failure_threshold.get()
+    }
+
+    fn fails_often(&self, rule: &Rule) -> bool {
+        rule.failure_window.is_some_and(|window| self.recent.fills(window))
     }
 }
 
@@ -392,7 +446,7 @@ mod tests {
         let rule = rule(5, 1);
         let mut judge = Judge::new(Incarnation(1), Question(1), Time::ZERO);
         heard(&mut judge, &[OutcomeClass::Passed], &rule);
-        judge.ask_anew(Question(2));
+        judge.ask_anew(Question(2), OnPolicyChange::Keep, Standpoint::In);
         assert_eq!((judge.is_judged(), judge.passes, judge.verdict), (false, 0, Some(Opinion::Good)));
     }
 

@@ -17,13 +17,13 @@
 //!
 //! | field | streaks | attempt in flight | next attempt | restart that waits |
 //! |---|---|---|---|---|
-//! | handler, `container` | void; the verdict stays until the new question is answered | void | due anew | void |
+//! | handler, `container` | void; the verdict stays until the new question is answered, for readiness as [`OnPolicyChange`] says | void | due anew | void |
 //! | `period` | kept | kept | on the new period, never before now | kept |
 //! | `startupPeriod`, `fastPeriod` | kept | kept | on the new period, never before now | kept |
 //! | `timeout` | kept | kept, under its old deadline | kept | kept |
 //! | `initialDelay` | kept | kept | moved, if there was no attempt yet | kept |
-//! | `failureThreshold`, `successThreshold` | kept, held against the new threshold at once | kept | kept | void if the streak is now below |
-//! | a rule added | none yet; a container that was started stays started, one in the pool stays in until judged | | due anew | |
+//! | `failureThreshold`, `successThreshold`, `failureWindow` | kept, held against the new threshold at once | kept | kept | void if the streak is now below |
+//! | a rule added | none yet; a container that was started stays started, one in the pool stays in until judged, for readiness as [`OnPolicyChange`] says | | due anew | |
 //! | a rule removed | void | void | none | void |
 //! | `heartbeat.timeToLive` | counts from the latest beat; one that is missing stays so until it beats | | | |
 //! | `mode` to `Observe` | kept | kept | kept | void |
@@ -37,6 +37,7 @@ mod agenda;
 mod asking;
 mod capacity;
 mod ceiling;
+mod dwell;
 mod effect;
 mod fleet;
 mod foreseen;
@@ -48,6 +49,7 @@ mod keys;
 mod outcome;
 mod pause;
 mod policy;
+mod proof;
 mod pulse;
 mod reason;
 mod rechecks;
@@ -66,6 +68,7 @@ mod test_support;
 #[cfg(test)]
 mod tests;
 mod time;
+mod window;
 mod would_have;
 mod writes;
 
@@ -82,6 +85,7 @@ use writes::Writes;
 
 pub use capacity::{Capacity, Cause, Loss};
 pub use ceiling::{Stretch, Stretched};
+pub use dwell::{DwellSettings, EjectionBackoff};
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
 pub use fleet::{Part, Trial};
 pub use input::{
@@ -95,8 +99,9 @@ pub use keys::{
 pub use outcome::{Evidence, Failure, Outcome, OutcomeClass};
 pub use pause::Pause;
 pub use policy::{
-    Amount, Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Heartbeat, Mode, OtherOwners,
-    PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, WhenBelow,
+    Amount, Backoff, BreakerSettings, BudgetSettings, FleetSettings, FloorSettings, Heartbeat, Mode, OnPolicyChange,
+    OtherOwners, PerRule, Phase, Policy, Pool, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure,
+    WhenBelow,
 };
 pub use pulse::Presence;
 pub use reason::{Among, Obstacle, Reason};
@@ -106,6 +111,7 @@ pub use report::{
 };
 pub use startups::StartupTimes;
 pub use time::{Span, Time};
+pub use window::FailureWindow;
 pub use would_have::WouldHave;
 
 /// The decision engine.
@@ -270,7 +276,7 @@ impl Engine {
         }
         if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
             && !replica.is_settled
-            && fleet.compare(key, replica)
+            && fleet.compare(key, replica, now)
         {
             self.fleet_agenda.touch(key.0);
         }
@@ -285,6 +291,10 @@ impl Engine {
             gate::step(replica, key, fleet.as_deref(), self.writes.as_mut(), now, recorder);
             if let (Some(key), Some(fleet)) = (key, fleet) {
                 fleet.foresee_gate(key, replica, now, recorder);
+                // Whom the floor let in though an ejection lasted is ready from then on, for whoever is looked at next.
+                if fleet.dwells() && fleet.compare(key, replica, now) {
+                    self.fleet_agenda.touch(key.0);
+                }
                 let followed = fleet.follows(replica);
                 fleet.note(replica, now);
                 if followed || fleet.follows(replica) {

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::{Question, Span, Time};
+use super::{DwellSettings, FailureWindow, Question, Span, Time};
 
 /// What one `ProbePolicy` object asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub struct Policy {
     pub pool: Pool,
     /// How few ready replicas the pool may have; `None`: none at all.
     pub floor: Option<FloorSettings>,
+    /// What becomes of those in the pool when an edit changes what readiness asks.
+    pub on_policy_change: OnPolicyChange,
+    /// How long a gate stays at least where readiness has turned it; `None`: for no time at least.
+    pub dwell: Option<DwellSettings>,
     /// What is decided with all replicas in view.
     pub fleet: FleetSettings,
     /// Where on the clock attempts fall.
@@ -81,6 +85,9 @@ pub struct Rule {
     pub failure_threshold: NonZeroU32,
     /// Passes in a row that make the rule pass again.
     pub success_threshold: NonZeroU32,
+    /// Failures that make the rule fail though they are not in a row. It then passes again only once fewer are left of
+    /// them.
+    pub failure_window: Option<FailureWindow>,
 }
 
 /// Replicas say by themselves that they are there. One that has started leaves the pool once it has been silent for the
@@ -207,6 +214,17 @@ pub enum Pool {
     None,
 }
 
+/// What becomes of those in the pool when an edit changes what readiness asks, or adds that rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnPolicyChange {
+    /// They stay until they are judged by it.
+    Keep,
+    /// They leave at once, and come back once they pass it.
+    Prepare,
+    /// The same, but not at once: so many at a time as restarts are allowed, and the pool keeps its floor.
+    Rolling,
+}
+
 /// How few ready replicas the pool may have, and what then. A replica is ready if its own rules let it in; one that is
 /// starting or terminating is neither ready nor let in for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -290,12 +308,17 @@ impl BudgetSettings {
 impl Backoff {
     /// How long a seat waits after its `restarts`-th restart in a row.
     pub fn wait_after(self, restarts: u32) -> Span {
-        let Some(doublings) = restarts.checked_sub(1) else {
-            return Span::ZERO;
-        };
-        let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
-        (self.initial * factor).min(self.max)
+        doubled(self.initial, self.max, restarts)
     }
+}
+
+/// `initial` the first time, doubled with each further time up to `max`; nothing before the first.
+pub(super) fn doubled(initial: Span, max: Span, times: u32) -> Span {
+    let Some(doublings) = times.checked_sub(1) else {
+        return Span::ZERO;
+    };
+    let factor = 1u64.checked_shl(doublings).unwrap_or(u64::MAX);
+    (initial * factor).min(max)
 }
 
 impl<T> PerRule<T> {

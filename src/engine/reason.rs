@@ -66,6 +66,34 @@ pub enum Reason {
         /// What stands in the way.
         by: Obstacle,
     },
+    /// A rule fails, by failures that are not in a row.
+    FailedOften {
+        /// Which.
+        rule: RuleKind,
+        /// How many.
+        failures: u32,
+        /// Among so many attempts.
+        attempts: u32,
+        /// The last outcome.
+        last: OutcomeClass,
+    },
+    /// A rule passes, but the replica has been out of the pool for too short.
+    Dwells {
+        /// Which.
+        rule: RuleKind,
+        /// How long it stays out in all.
+        span: Span,
+    },
+    /// An edit changed what the rule asks, and it has not passed that yet.
+    Preparing {
+        /// Which.
+        rule: RuleKind,
+    },
+    /// The same, and it keeps its place until its turn.
+    AwaitsTurn {
+        /// Which.
+        rule: RuleKind,
+    },
     /// As an earlier engine left it.
     Remembered,
     /// A restart, or an ejection, that a rule wants cannot be done now.
@@ -186,6 +214,11 @@ pub enum Obstacle {
         /// How many there must be.
         floor: u32,
     },
+    /// It has been in the pool for too short.
+    Dwell {
+        /// How long it stays in all.
+        span: Span,
+    },
     /// Its neighbours fail that rule alike, so the failure is not this replica's own.
     SharedFailure {
         /// Which neighbours.
@@ -215,6 +248,11 @@ pub enum Among {
 }
 
 impl Reason {
+    /// Whether it is what the attempts of a rule came to.
+    pub(super) const fn was_heard(self) -> bool {
+        matches!(self, Self::Passed { .. } | Self::Failed { .. } | Self::FailedOften { .. })
+    }
+
     /// One word for it, as a condition's or an event's `reason`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -234,6 +272,10 @@ impl Reason {
             Self::NoBeatYet => "NoBeatYet",
             Self::NoBeat { .. } => "NoBeat",
             Self::Deregistered => "Deregistered",
+            Self::FailedOften { .. } => "RuleFailedOften",
+            Self::Dwells { .. } => "Dwell",
+            Self::Preparing { .. } => "Preparing",
+            Self::AwaitsTurn { .. } => "AwaitsTurn",
             Self::Remembered => "Remembered",
             Self::Held { by, .. } | Self::HeldWithoutBeat { by } => by.name(),
             Self::Loop { .. } => "RestartLoop",
@@ -269,6 +311,7 @@ impl Obstacle {
             Self::Breaker { among: Among::Revision, .. } => "BadRevision",
             Self::Breaker { among: Among::Starting, .. } => "RevisionDoesNotStart",
             Self::Floor { .. } => "BelowFloor",
+            Self::Dwell { .. } => "Dwell",
             Self::SharedFailure { .. } => "SharedFailure",
             Self::Refused(Refusal::Budget) => "BlockedByBudget",
             Self::Refused(Refusal::Changed) => "Changed",
@@ -313,6 +356,18 @@ impl fmt::Display for Reason {
             Self::NoBeat { time_to_live } => write!(f, "no beat came for {time_to_live}"),
             Self::Deregistered => f.write_str("it has deregistered"),
             Self::HeldWithoutBeat { by } => write!(f, "the heartbeat rule wants an ejection, but {by}"),
+            Self::FailedOften { rule, failures, attempts, last } => {
+                write!(f, "the {rule} rule failed {failures} of its latest {attempts} attempts, last: {last}")
+            }
+            Self::Dwells { rule, span } => {
+                write!(f, "the {rule} rule passes, but after an ejection it stays out of the pool for {span}")
+            }
+            Self::Preparing { rule } => {
+                write!(f, "an edit changed what the {rule} rule asks, and that has not passed yet")
+            }
+            Self::AwaitsTurn { rule } => {
+                write!(f, "an edit changed what the {rule} rule asks, and others are to pass that first")
+            }
             Self::Remembered => f.write_str("as it was before this controller started"),
             Self::Held { rule: rule @ RuleKind::Readiness, by } => {
                 write!(f, "the {rule} rule wants an ejection, but {by}")
@@ -384,6 +439,7 @@ impl fmt::Display for Obstacle {
             Self::Floor { ready, floor } => {
                 write!(f, "{} ready, and the pool must have {floor}", replicas(*ready))
             }
+            Self::Dwell { span } => write!(f, "it stays in the pool for {span} once it is let in"),
             Self::SharedFailure { among, failing, judged, last } => {
                 write!(f, "the failure is shared by {failing} of {judged} replicas")?;
                 if *among == Among::Node {

@@ -4,8 +4,9 @@ use super::agenda::{NEVER, Wake};
 use super::ceiling::Rate;
 use super::fleet::{Compared, Edition};
 use super::foreseen::Foreseen;
-use super::gate::GateKeeper;
+use super::gate::{GateKeeper, RELEASE_AFTER};
 use super::judge::Judge;
+use super::proof::Proof;
 use super::pulse::Pulse;
 use super::seat::StageOfLife;
 use super::{
@@ -28,8 +29,8 @@ pub(super) struct Replica {
     pub(super) assigned: Option<SeatKey>,
     /// What last stood in the way of a restart, so that it is told once.
     pub(super) obstacle: Option<Obstacle>,
-    /// Since when no policy has selected it.
-    pub(super) unselected: Option<Time>,
+    /// When its gate is opened since no policy selects it.
+    pub(super) release: Option<Time>,
     /// Why it is let alone, as of when it was last reconciled.
     pub(super) pause: Option<Pause>,
     /// How it is counted among the standings of its fleet.
@@ -70,7 +71,7 @@ impl Replica {
             pulse: None,
             assigned: None,
             obstacle: None,
-            unselected: seen.policy.is_none().then_some(now),
+            release: seen.policy.is_none().then_some(now + RELEASE_AFTER),
             pause: None,
             compared: Compared::default(),
             is_settled: false,
@@ -98,9 +99,9 @@ impl Replica {
         let (ran, containers) = (self.ran, self.containers());
         let stage = if self.started == ran { StageOfLife::Started } else { StageOfLife::Starting };
         let beating = self.beating().map(|container| container.incarnation);
-        self.unselected = match seen.policy {
+        self.release = match seen.policy {
             Some(_) => None,
-            None => self.unselected.or(Some(now)),
+            None => self.release.or(Some(now + RELEASE_AFTER)),
         };
         self.seen = seen;
         (self.is_settled, self.reconciled_with) = (false, None);
@@ -177,6 +178,18 @@ impl Replica {
         let container = self.container(kind).filter(|container| runs(container.state))?;
         let judge = self.judges[kind].as_ref().filter(|judge| judge.container == container.incarnation)?;
         judge.last.filter(|_| self.is_live() && self.pause.is_none())
+    }
+
+    /// How far it is with what readiness asks since an edit.
+    pub(super) fn proof(&self) -> Proof {
+        self.judges.readiness.as_ref().filter(|_| self.is_live()).map_or(Proof::Given, |judge| judge.proof)
+    }
+
+    /// The oldest generation of the spec under which a rule of it was heard last; `None` while one was not heard at all.
+    pub(super) fn applied(&self, policy: &Policy) -> Option<i64> {
+        let asked = RuleKind::ALL.into_iter().filter(|kind| *kind != RuleKind::Startup || !self.is_started());
+        let judges = asked.filter_map(|kind| self.judges[kind].as_ref());
+        judges.map(|judge| judge.heard_under).min().unwrap_or(Some(policy.generation))
     }
 
     /// It is meant to run.
@@ -281,9 +294,10 @@ impl Replica {
             wake(pulse.turns(), "beat overdue");
         }
         if self.seen.gate != GateSeen::Ungated {
-            wake(self.gate.release(self.unselected), "gate without a policy");
+            wake(self.gate.release(self.release), "gate without a policy");
         }
         wake(self.gate.next_write(), "gate to be written");
+        wake(self.decided().stays_until(), "gate may be turned");
     }
 
     /// A startup rule that cannot be asked counts as absent.

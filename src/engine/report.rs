@@ -2,6 +2,7 @@
 
 use super::capacity::{self, Capacity};
 use super::fleet::{Breaker, Fleet};
+use super::proof::{Proof, Standpoint};
 use super::replica::Replica;
 use super::seat::Seat;
 use super::{
@@ -60,6 +61,12 @@ pub struct PolicyReport {
     pub budget: Option<BudgetReport>,
     /// The ceiling on the attempts of all policies, while it stretches their periods.
     pub stretched: Option<Stretched>,
+    /// Of the replicas, those that all their rules have judged under the spec in force.
+    pub applied: u32,
+    /// Of the replicas, out of the pool until they pass what an edit asks.
+    pub preparing: u32,
+    /// Of the replicas, in the pool until it is their turn to pass what an edit asks.
+    pub awaiting: u32,
     /// Whether the pool is below its floor.
     pub floor: FloorReport,
     /// Whether restarts wait because many replicas are suspect at once.
@@ -198,6 +205,8 @@ pub struct ReplicaReport {
     pub presence: Option<Presence>,
     /// The restart that a rule wants, and what stands in its way.
     pub wants_restart: Option<(RuleKind, Option<Obstacle>)>,
+    /// The generation of the spec under which all its rules have judged it; `None` while one has not.
+    pub applied: Option<i64>,
     /// When something is to be done for it next, and what.
     pub next: Option<(Time, &'static str)>,
 }
@@ -275,9 +284,11 @@ pub(super) fn report<'a>(
     report.heartbeat = heartbeat.map(|_| HeartbeatReport { ever_beat: fleet.ever_beat, ..HeartbeatReport::default() });
     for replica in members {
         let state = replica_state(fleet, replica);
+        let applied = spec.and_then(|spec| replica.applied(spec));
         if replica.seen.lifecycle == Lifecycle::Live {
             report.count(replica, state, now);
             report.ungated += u32::from(wants_gates && replica.seen.gate == GateSeen::Ungated);
+            report.applied += u32::from(applied.is_some() && applied == report.generation);
         }
         report.replica_reports.push(ReplicaReport {
             replica: replica.key,
@@ -294,6 +305,7 @@ pub(super) fn report<'a>(
             },
             presence: replica.pulse.map(|pulse| pulse.presence()),
             wants_restart: fleet.wants(replica).map(|rule| (rule, replica.obstacle)),
+            applied,
             next: replica.next_wake(),
         });
     }
@@ -304,6 +316,12 @@ impl PolicyReport {
     fn count(&mut self, replica: &Replica, state: ReplicaState, now: Time) {
         self.replicas += 1;
         self.in_pool += u32::from(replica.seen.ready == Readiness::Ready);
+        let is_out = replica.gate.standpoint() == Standpoint::Out;
+        match replica.proof() {
+            Proof::Given => {}
+            Proof::Awaited => self.awaiting += 1,
+            Proof::Preparing => self.preparing += u32::from(is_out),
+        }
         self.ejection_not_effective += u32::from(replica.gate.is_ejection_not_effective(now));
         let lag = replica.gate.lag(now);
         if lag >= LAGS {

@@ -1,6 +1,7 @@
 //! Where a gate was decided to stand, be it carried out or only foreseen.
 
-use super::{Gate, Obstacle, Reason};
+use super::dwell::Dwell;
+use super::{DwellSettings, Gate, Obstacle, Reason, Span, Time};
 
 /// Where a gate was decided to stand.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,12 +12,15 @@ pub(super) struct Stance {
     spared: u32,
     /// What was decided last, for whatever container.
     last: Option<Gate>,
+    dwell: Dwell,
+    /// When it may be turned from where it has to stay until then.
+    stays_until: Option<Time>,
 }
 
 impl Stance {
     /// It stood so already; `held` if that was decided for the present containers.
     pub(super) fn found(held: Option<(Gate, Reason)>, last: Option<Gate>) -> Self {
-        Self { held, spared: 0, last }
+        Self { held, last, ..Self::default() }
     }
 
     /// What was decided for the present containers.
@@ -49,7 +53,28 @@ impl Stance {
 
     /// The container is another one: nothing is decided for it yet.
     pub(super) fn forget(&mut self) {
-        self.held = None;
+        (self.held, self.dwell) = (None, Dwell::default());
+    }
+
+    /// When it may be turned from where it has to stay until then.
+    pub(super) fn stays_until(&self) -> Option<Time> {
+        self.stays_until
+    }
+
+    /// Until when what turned it keeps it there, and how long that is in all; `None` once that is over.
+    pub(super) fn stays(&self, gate: Gate, settings: &DwellSettings, now: Time) -> Option<(Time, Span)> {
+        self.dwell.stays(gate, settings, now)
+    }
+
+    /// Notes that what was heard turns it, or until when that has to wait, before that decision is taken.
+    pub(super) fn dwell(&mut self, settings: Option<&DwellSettings>, decided: Option<(Gate, Reason)>, now: Time) {
+        self.stays_until = None;
+        let Some((settings, (gate, reason))) = settings.zip(decided) else { return };
+        if reason.was_heard() && self.last != Some(gate) {
+            self.dwell.turn(gate, settings, now);
+        } else if matches!(reason, Reason::Dwells { .. } | Reason::Held { by: Obstacle::Dwell { .. }, .. }) {
+            self.stays_until = self.stays(gate, settings, now).map(|(until, _)| until);
+        }
     }
 
     /// Takes a decision, made after so many readiness failures in a row; says whether it moves the gate.

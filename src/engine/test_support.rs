@@ -18,6 +18,7 @@ pub(super) fn rule(period: u64, threshold: u32) -> Rule {
         initial_delay: Span::ZERO,
         failure_threshold: NonZeroU32::new(threshold).unwrap(),
         success_threshold: NonZeroU32::MIN,
+        failure_window: None,
     }
 }
 
@@ -47,6 +48,8 @@ pub(super) fn policy() -> Policy {
         },
         pool: Pool::ReadinessGate,
         floor: None,
+        on_policy_change: OnPolicyChange::Keep,
+        dwell: None,
         fleet: FleetSettings { breaker: None, shared_failure: SharedFailure::Ignore },
         phase: Phase::Aligned { origin: Time::ZERO },
     }

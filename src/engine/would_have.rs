@@ -40,6 +40,7 @@ impl WouldHave {
             | Obstacle::Backoff { .. }
             | Obstacle::RestartBudget { .. }
             | Obstacle::NeverPassed
+            | Obstacle::Dwell { .. }
             | Obstacle::NotRecreated
             | Obstacle::ScaledDown
             | Obstacle::OnDelete

@@ -1,7 +1,7 @@
 //! A policy as processes can be run under it: at the speed of the scenario, asking only what the fake app has.
 
 use crate::api::{Ask, ParsedPolicy, SpecError};
-use crate::engine::{PerRule, Policy, RuleKind, Span};
+use crate::engine::{DwellSettings, PerRule, Policy, RuleKind, Span};
 use crate::scenario::{Endpoint, Speed, Unanswerable};
 
 /// The shortest period and the shortest timeout that processes can keep: what the policy's own format allows.
@@ -60,6 +60,14 @@ impl PacedPolicy {
         ];
         for span in spans.into_iter().chain(per) {
             *span = speed.shorten(*span);
+        }
+        if let Some(floor) = &mut policy.floor {
+            floor.cooldown = speed.shorten(floor.cooldown);
+        }
+        if let Some(DwellSettings { least, ejection }) = &mut policy.dwell {
+            for span in [least, &mut ejection.initial, &mut ejection.max, &mut ejection.decay_after] {
+                *span = speed.shorten(*span);
+            }
         }
         Ok(Self { policy, asks: parsed.asks.clone() })
     }

@@ -1,5 +1,6 @@
 //! Edits of a policy while pods run.
 
+use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use serde_json::json;
 
@@ -63,4 +64,41 @@ async fn kubectl_apply_refuses_a_bad_policy_with_a_sentence_and_leaves_the_old_o
     }
     let kept = namespace.api::<probe_policy::api::ProbePolicy>().get("fake").await.unwrap();
     assert_eq!((kept.name_any().as_str(), kept.metadata.generation), ("fake", Some(1)));
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster"]
+async fn prepare_takes_all_pods_out_until_they_pass_and_rolling_as_many_as_may_restart() {
+    let cluster = Cluster::shared().await;
+    let namespace = Namespace::new(&cluster, "prove").await;
+    let readiness = "readiness: {httpGet: {port: http, path: /ready}, period: 2s, successThreshold: 3}";
+    namespace.policy("fake", &["mode: Enforce", readiness, "pool: {onPolicyChange: Prepare}"]).await;
+    let witness = Witness::new(&namespace).await;
+    let start = namespace.launch(&Fleet::stateful_set(3)).await;
+    for pod in ["fake-0", "fake-1", "fake-2"] {
+        witness.enters_pool(pod, start).await;
+    }
+
+    let edited = Timestamp::now();
+    let generation = namespace.edit_policy("fake", json!({"readiness": {"httpGet": {"path": "/live"}}})).await;
+    for pod in ["fake-0", "fake-1", "fake-2"] {
+        let left = witness.leaves_pool(pod, edited).await;
+        witness.enters_pool(pod, left).await;
+    }
+    eventually("every pod judged under the edit", async || {
+        let status = namespace.status("fake").await;
+        let applied = status.observed_generation == Some(generation) && (status.applied, status.preparing) == (3, 0);
+        if applied { Ok(()) } else { Err(format!("{status:?}")) }
+    })
+    .await;
+
+    namespace.edit_policy("fake", json!({"pool": {"onPolicyChange": "Rolling", "minReady": 2}})).await;
+    namespace.edit_policy("fake", json!({"readiness": {"httpGet": {"path": "/nothing-there"}}})).await;
+    let one_is_out = async || {
+        let status = namespace.status("fake").await;
+        if (status.preparing, status.in_pool) == (1, 2) { Ok(()) } else { Err(format!("{status:?}")) }
+    };
+    eventually("one pod out of the pool", &one_is_out).await;
+    let_pass(10).await;
+    assert_eq!(one_is_out().await, Ok(()), "the others keep their place");
 }

@@ -65,6 +65,14 @@ pub fn good() -> Vec<String> {
             "restart: {backoff: {initial: 5m}}",
             "pool: {through: None}",
             "pool: {minReady: 0}",
+            "pool: {onPolicyChange: Keep}",
+            "readiness: {tcpSocket: {port: 80}, failureWindow: {failures: 1, attempts: 64}}",
+            "liveness: {tcpSocket: {port: 80}, failureWindow: {failures: 64, attempts: 64}}",
+            "pool: {dwell: 24h, ejectionBackoff: {}}",
+            "pool: {ejectionBackoff: {initial: 24h, max: 24h, decayAfter: 1s}}",
+            "pool: {dwell: 0s, ejectionBackoff: {initial: 5m}}",
+            "pool: {onPolicyChange: Prepare}",
+            "pool: {onPolicyChange: Rolling, minReady: 100%}",
             "pool: {minReady: 100%, whenBelow: Open, cooldown: 1s}",
             "pool: {minReady: 10000, whenBelow: Close, cooldown: 24h}",
             "fleet: {}",
@@ -103,6 +111,10 @@ pub fn nonsense() -> Vec<Refused> {
     const CONTAINER: &str = "must be a container's name";
     const AMOUNT: &str = "must be a number from 1 to 10000, or a percentage from 1% to 100%";
 
+    const FOUR_OF_THREE: &str = "readiness: {tcpSocket: {port: 80}, failureWindow: {failures: 4, attempts: 3}}";
+    const WINDOW_OF_STARTUP: &str = "startup: {tcpSocket: {port: 80}, failureWindow: {failures: 1, attempts: 2}}";
+    const NO_WINDOW: &str = "liveness: {tcpSocket: {port: 80}, failureWindow: {failures: 0, attempts: 3}}";
+    const LONG_WINDOW: &str = "liveness: {tcpSocket: {port: 80}, failureWindow: {failures: 3, attempts: 65}}";
     const OPEN_AT: &str = "must be a number from 2 to 10000, a percentage from 1% to 100%, or Never";
 
     let mut refused = Vec::new();
@@ -291,6 +303,13 @@ pub fn nonsense() -> Vec<Refused> {
         ("restart: {loopAfter: 0}", "spec.restart.loopAfter", COUNT),
         ("restart: {giveUpAfter: -1}", "spec.restart.giveUpAfter", "must be from 0 to 10000"),
         ("restart: {giveUpAfter: 10001}", "spec.restart.giveUpAfter", "must be from 0 to 10000"),
+        (FOUR_OF_THREE, "spec.readiness.failureWindow.failures", "must not be more than attempts"),
+        (WINDOW_OF_STARTUP, "spec.startup.failureWindow", "must not be set for startup"),
+        (NO_WINDOW, "spec.liveness.failureWindow.failures", "must be from 1 to 64"),
+        (LONG_WINDOW, "spec.liveness.failureWindow.attempts", "must be from 1 to 64"),
+        ("pool: {dwell: 25h}", "spec.pool.dwell", DELAY),
+        ("pool: {ejectionBackoff: {initial: 6m}}", "spec.pool.ejectionBackoff.initial", "must not be longer than max"),
+        ("pool: {ejectionBackoff: {decayAfter: 0s}}", "spec.pool.ejectionBackoff.decayAfter", SECONDS),
         ("pool: {minReady: -1}", "spec.pool.minReady", "must be a number from 0 to 10000"),
         ("pool: {minReady: 0%}", "spec.pool.minReady", "must be a number from 0 to 10000"),
         ("pool: {minReady: 101%}", "spec.pool.minReady", "must be a number from 0 to 10000"),

@@ -9,6 +9,7 @@ mod headcount;
 mod judged;
 mod obstacle;
 mod restart;
+mod rolling;
 mod seating;
 mod seats;
 mod standings;
@@ -152,8 +153,8 @@ impl Fleet {
     }
 
     /// Notes how a replica stands now with the rules that are compared, before anybody is decided on. Says whether that
-    /// may move the breaker or the floor, or free those who are held for their neighbours' sake.
-    pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica) -> bool {
+    /// may move the breaker or the floor, give somebody a turn, or free those who are held for their neighbours' sake.
+    pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica, now: Time) -> bool {
         let Some(spec) = &self.spec else { return false };
         let observes = spec.mode == Mode::Observe;
         let breaker = spec.fleet.breaker;
@@ -165,7 +166,8 @@ impl Fleet {
                 SharedFailure::Hold => replica.readiness().and_then(Sign::of),
                 SharedFailure::Ignore => observes.then(|| replica.readiness()).flatten().and_then(Sign::of),
             },
-            stand: spec.floor.and_then(|_| gate::stand(replica, self, spec)),
+            stand: spec.floor.and_then(|_| gate::stand(replica, self, spec, now)),
+            proof: rolling::counted(spec.on_policy_change, replica.proof()),
         };
         let compared = Compared(Some((key, latest)));
         if compared == replica.compared {
@@ -222,10 +224,16 @@ impl Fleet {
 
     /// Whether others may move the gate of a replica to which nothing happens.
     pub(super) fn moves_gates(&self) -> bool {
-        self.spec.as_ref().and_then(|spec| spec.floor).is_some_and(|floor| match floor.when_below {
+        let of_floor = self.spec.as_ref().and_then(|spec| spec.floor).is_some_and(|floor| match floor.when_below {
             WhenBelow::Hold => false,
             WhenBelow::Open | WhenBelow::Close => true,
-        })
+        });
+        of_floor || self.rolls()
+    }
+
+    /// Whether gates stay for a while where readiness turned them.
+    pub(super) fn dwells(&self) -> bool {
+        self.spec.as_ref().is_some_and(|spec| spec.dwell.is_some())
     }
 
     /// Notes what a replica's rules ask for now.
@@ -285,6 +293,7 @@ impl Fleet {
         if std::mem::replace(&mut self.fails_together, together) && !together {
             self.await_anew(look);
         }
+        self.give_turns(&spec, look);
         self.supervise(&spec, look);
         if let Some(foresight) = &mut self.foresight {
             foresight.supervise(&spec.restart, look);

@@ -1,8 +1,10 @@
 //! How the judged replicas of a fleet stand with the rules: is a replica worse off than its neighbours?
 
 use super::super::PolicyKey;
+use super::super::proof::Proof;
 use super::floor::{Stand, Stock};
 use super::judged::{Judged, Kin, Revisions, Sign};
+use super::rolling::Proofs;
 
 /// The judged replicas of a fleet, by what their latest attempts came to. A rule that nobody compares counts nobody.
 #[derive(Clone, Debug, Default)]
@@ -12,10 +14,11 @@ pub(super) struct Standings {
     pub(super) liveness: Judged,
     pub(super) readiness: Judged,
     pub(super) stock: Stock,
+    pub(super) proofs: Proofs,
 }
 
-/// What the latest attempts at a replica came to, and how it stands with the pool; `None` where that is not compared, or
-/// it is not judged.
+/// What the latest attempts at a replica came to, and how it stands with the pool and with an edit; `None`, or given,
+/// where that is not compared, or it is not judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Latest {
     pub(super) kin: Kin,
@@ -23,6 +26,7 @@ pub(super) struct Latest {
     pub(super) liveness: Option<Sign>,
     pub(super) readiness: Option<Sign>,
     pub(super) stand: Option<Stand>,
+    pub(super) proof: Proof,
 }
 
 /// How a replica is counted, and in whose fleet.
@@ -47,6 +51,7 @@ impl Standings {
             }
         }
         self.stock.change(before.stand, latest.stand);
+        self.proofs.change(before.proof, latest.proof);
     }
 }
 

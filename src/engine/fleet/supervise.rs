@@ -52,11 +52,12 @@ enum Benefit {
 impl Sitter {
     fn of(seat: &Seat, wanting: &BTreeMap<u32, (Time, RuleKind)>, look: &Look<'_, '_>) -> Self {
         let occupant = seat.memory.occupant.and_then(|key| look.replica(key));
+        let is_failing = occupant.is_some_and(|replica| wanting.contains_key(&replica.key.index));
         Self {
             key: seat.memory.occupant.or(seat.memory.intent.and_then(|intent| intent.replica)),
             is_untouched: occupant.is_some_and(|replica| is_untouched(seat, replica)),
-            is_judged_well: occupant.is_some_and(Replica::is_judged_well),
-            is_failing: occupant.is_some_and(|replica| wanting.contains_key(&replica.key.index)),
+            is_judged_well: occupant.is_some_and(Replica::is_judged_well) && !is_failing,
+            is_failing,
         }
     }
 

@@ -11,6 +11,7 @@ impl World {
         assert!(
             report.failing <= report.suspect && report.suspect + report.starting + report.paused <= report.replicas
         );
+        self.has_rolled |= report.awaiting > 0;
         self.has_given_up |= report.gave_up > 0;
         let shared = |report: &&ReplicaReport| match report.wants_restart {
             Some((_, Some(Obstacle::Breaker { among, .. }))) => among != Among::Fleet,
@@ -35,6 +36,9 @@ impl World {
                     Some((Gate::Closed, Reason::Held { rule, by: Obstacle::GaveUp { .. } })) => pod.failed[rule],
                     Some((Gate::Closed, Reason::BelowFloor { .. })) => {
                         self.spec.floor.is_some_and(|floor| floor.when_below == WhenBelow::Close)
+                    }
+                    Some((Gate::Closed, Reason::Preparing { .. })) => {
+                        self.spec.on_policy_change != OnPolicyChange::Keep
                     }
                     Some((Gate::Closed, _)) => pod.failed.readiness || pod.was_silent,
                 };
@@ -85,14 +89,18 @@ impl World {
         self.trials += u64::from(is_trial);
     }
 
-    /// Nobody is ejected for its failures if that leaves fewer in the pool than the floor says; and nobody is in that is
+    /// Nobody is ejected for its failures, or in its turn, if that leaves fewer in the pool than the floor says; and nobody is in that is
     /// starting, whatever the floor says.
     pub(super) fn check_floor(&mut self, effects: &[Effect]) {
         let ejects = |effect: &Effect| match effect {
             Effect::Record(transition) => {
-                let failed =
-                    matches!(transition.reason, Reason::Failed { .. } | Reason::NoBeat { .. } | Reason::Held { .. });
-                transition.kind == TransitionKind::Ejected && failed
+                let failed = matches!(
+                    transition.reason,
+                    Reason::Failed { .. } | Reason::FailedOften { .. } | Reason::NoBeat { .. } | Reason::Held { .. }
+                );
+                let in_turn = matches!(transition.reason, Reason::Preparing { .. })
+                    && self.spec.on_policy_change == OnPolicyChange::Rolling;
+                transition.kind == TransitionKind::Ejected && (failed || in_turn)
             }
             Effect::StartAttempt { .. }
             | Effect::SetGate { .. }

@@ -25,6 +25,15 @@ const BUDGET: BudgetSettings = BudgetSettings { restarts: NonZeroU32::new(3).unw
 const WRITES: NonZeroU32 = NonZeroU32::new(3).unwrap();
 /// The rules ask for about as much.
 const CEILING: NonZeroU32 = NonZeroU32::new(14).unwrap();
+const CHANGES: [OnPolicyChange; 3] = [OnPolicyChange::Keep, OnPolicyChange::Prepare, OnPolicyChange::Rolling];
+const DWELL: DwellSettings = DwellSettings {
+    least: Span::from_secs(1),
+    ejection: EjectionBackoff {
+        initial: Span::from_secs(2),
+        max: Span::from_secs(6),
+        decay_after: Span::from_secs(20),
+    },
+};
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
     min_judged: 2,
@@ -34,7 +43,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
-    let (mut restarts, mut trials, mut given_up, mut held) = (0, 0, 0, 0);
+    let (mut restarts, mut trials, mut given_up, mut held, mut rolled) = (0, 0, 0, 0, 0);
     let (mut missed, mut stretched, mut shared) = (0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
@@ -48,12 +57,14 @@ fn no_order_of_events_breaks_an_invariant() {
         missed += u32::from(world.has_missed);
         stretched += u32::from(world.has_stretched);
         shared += world.shared;
+        rolled += u32::from(world.has_rolled);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
     assert!(2 * trials > SEEDS, "only {trials} trials");
     assert!(held > 5, "only {held} worlds in which the floor held somebody");
     assert!(missed > 5, "only {missed} worlds in which somebody was ejected for its silence");
     assert!(stretched > 5, "only {stretched} worlds in which periods were stretched");
+    assert!(rolled > 5, "only {rolled} worlds in which a replica awaited its turn");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(shared > SEEDS, "only {shared} restarts waited for a node or a revision");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
@@ -106,6 +117,8 @@ struct World {
     cut: Option<NodeKey>,
     /// Restarts that waited for what a node or a revision shares.
     shared: u64,
+    /// Some replica has awaited its turn to pass what an edit asks.
+    has_rolled: bool,
     trace: Vec<String>,
 }
 
@@ -142,6 +155,12 @@ impl World {
         spec.fleet.shared_failure = SharedFailure::Hold;
         spec.floor = Some(FLOOR);
         spec.restart.budget = seed.is_multiple_of(3).then_some(BUDGET);
+        spec.dwell = (seed % 4 < 2).then_some(DWELL);
+        let window = (seed % 5 < 2).then_some(FailureWindow { failures: 2, attempts: 4 });
+        for rule in [&mut spec.rules.liveness, &mut spec.rules.readiness].into_iter().flatten() {
+            rule.failure_window = window;
+        }
+        spec.on_policy_change = CHANGES[(seed / 2 % 3) as usize];
         spec.phase = if seed.is_multiple_of(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
         let mut world = Self {
             seed,
@@ -168,6 +187,7 @@ impl World {
             has_stretched: false,
             cut: None,
             shared: 0,
+            has_rolled: false,
             trace: Vec::new(),
         };
         for ordinal in 0..REPLICAS as u32 {
@@ -233,7 +253,7 @@ impl World {
                     pod.gate = gate.map_or(pod.gate, GateSeen::Set);
                     pod.started = verdict.started;
                     pod.admitted |= gate == Some(Gate::Open) && pod.started == Some(pod.incarnation);
-                    pod.admitted &= !matches!(reason, Reason::BelowFloor { .. });
+                    pod.admitted &= !matches!(reason, Reason::BelowFloor { .. } | Reason::Preparing { .. });
                 }
                 self.engine.handle(self.now, Input::GateResult { replica, result });
                 self.show_all();
@@ -371,7 +391,7 @@ impl World {
     }
 
     fn edit(&mut self) {
-        match self.below(10) {
+        match self.below(11) {
             7 => self.spec.paused_until = Some(self.now + Span::from_millis(self.below(5_000))),
             8 => {
                 let hold = self.spec.fleet.shared_failure == SharedFailure::Ignore;
@@ -398,6 +418,12 @@ impl World {
                 for rule in [&mut self.spec.rules.liveness, &mut self.spec.rules.readiness].into_iter().flatten() {
                     rule.fast_period = rule.fast_period.is_none().then_some(fast);
                 }
+            }
+            9 => {
+                let question = Question(1 + self.below(2));
+                let readiness = self.spec.rules.readiness.as_mut().unwrap();
+                self.passed.readiness &= readiness.question == question;
+                readiness.question = question;
             }
             _ => {
                 let period = Span::from_millis(200 + 100 * self.below(20));

@@ -14,6 +14,7 @@ mod capacity;
 mod ceiling;
 mod edits;
 mod efficacy;
+mod flapping;
 mod floor;
 mod gates;
 mod observe;

@@ -199,16 +199,20 @@ fn event() -> impl Strategy<Value = Event> {
 fn spec() -> impl Strategy<Value = Policy> {
     let asked = || {
         let quicker = || prop::option::of((1u64..20).prop_map(|period| TICK * period));
-        (1u64..30, 1u64..20, 0u64..40, 1u32..5, 1u32..4, 0u64..2, quicker(), quicker()).prop_map(
-            |(period, timeout, delay, failures, successes, question, startup_period, fast_period)| Rule {
+        let window =
+            (1u32..6, 0u32..6).prop_map(|(failures, passes)| FailureWindow { failures, attempts: failures + passes });
+        let thresholds = (1u32..5, 1u32..4, prop::option::of(window));
+        (1u64..30, 1u64..20, 0u64..40, thresholds, 0u64..2, quicker(), quicker()).prop_map(
+            |(period, timeout, delay, thresholds, question, startup_period, fast_period)| Rule {
                 question: Question(question),
                 period: TICK * period,
                 timeout: TICK * timeout,
                 startup_period,
                 fast_period,
                 initial_delay: TICK * delay,
-                failure_threshold: NonZeroU32::new(failures).unwrap(),
-                success_threshold: NonZeroU32::new(successes).unwrap(),
+                failure_threshold: NonZeroU32::new(thresholds.0).unwrap(),
+                success_threshold: NonZeroU32::new(thresholds.1).unwrap(),
+                failure_window: thresholds.2,
             },
         )
     };
@@ -235,7 +239,12 @@ fn spec() -> impl Strategy<Value = Policy> {
         when_below,
         cooldown: TICK * cooldown,
     });
-    let pool = (pool, prop::option::of(floor));
+    let change = prop::sample::select(vec![OnPolicyChange::Keep, OnPolicyChange::Prepare, OnPolicyChange::Rolling]);
+    let dwell = (0u64..50, 0u64..50, 1u64..100).prop_map(|(least, initial, decay_after)| DwellSettings {
+        least: TICK * least,
+        ejection: EjectionBackoff { initial: TICK * initial, max: TICK * 200, decay_after: TICK * decay_after },
+    });
+    let pool = (pool, prop::option::of(floor), change, prop::option::of(dwell));
     let heartbeat = (10u64..200).prop_map(|ticks| Heartbeat { time_to_live: TICK * ticks });
     let heartbeat = prop::option::weighted(0.3, heartbeat);
     let shared = prop_oneof![Just(SharedFailure::Hold), Just(SharedFailure::Ignore)];
@@ -252,7 +261,16 @@ fn spec() -> impl Strategy<Value = Policy> {
         .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
     let paused = prop::option::weighted(0.1, (0u64..1_000).prop_map(|at| Time::ZERO + TICK * at));
     (rules, heartbeat, phase, mode, paused, pool, restart, fleet).prop_map(
-        |((startup, liveness, readiness), heartbeat, phase, mode, paused_until, (pool, floor), restart, fleet)| {
+        |(
+            (startup, liveness, readiness),
+            heartbeat,
+            phase,
+            mode,
+            paused_until,
+            (pool, floor, on_policy_change, dwell),
+            restart,
+            fleet,
+        )| {
             Policy {
                 rules: PerRule { startup, liveness, readiness },
                 heartbeat,
@@ -262,6 +280,8 @@ fn spec() -> impl Strategy<Value = Policy> {
                 paused_until,
                 pool,
                 floor,
+                on_policy_change,
+                dwell,
                 restart,
                 ..policy()
             }

@@ -12,11 +12,15 @@ pub fn at_speed(mut spec: ProbePolicySpec, speed: Speed) -> ProbePolicySpec {
         }
     }
     let restart = &mut spec.restart;
-    for duration in [&mut restart.backoff.initial, &mut restart.backoff.max] {
+    let (pool, ejection) = (&mut spec.pool.dwell, &mut spec.pool.ejection_backoff);
+    for duration in
+        [&mut restart.backoff.initial, &mut restart.backoff.max, pool, &mut ejection.initial, &mut ejection.max]
+    {
         *duration = shorten(*duration, speed);
     }
     let per = restart.budget.as_mut().map(|budget| &mut budget.per);
-    let seconds = [&mut restart.backoff.reset_after, &mut restart.grace_period, &mut restart.deadline];
+    let seconds =
+        [&mut restart.backoff.reset_after, &mut restart.grace_period, &mut restart.deadline, &mut ejection.decay_after];
     for duration in seconds.into_iter().chain(per) {
         *duration = shorten(*duration, speed).max(Duration::from_secs(1));
     }

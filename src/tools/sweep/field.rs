@@ -3,7 +3,8 @@
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use crate::api::{
-    BudgetSpec, Duration, FleetSpec, HeartbeatSpec, InvalidDuration, PoolSpec, ProbePolicySpec, RestartSpec, RuleSpec,
+    BudgetSpec, Duration, FailureWindowSpec, FleetSpec, HeartbeatSpec, InvalidDuration, PoolSpec, ProbePolicySpec,
+    RestartSpec, RuleSpec,
 };
 
 /// A field, where it stands in a spec.
@@ -47,7 +48,7 @@ pub enum NotAValue {
 }
 
 /// What can be varied of a rule.
-const RULE: [&str; 11] = [
+const RULE: [&str; 13] = [
     "period",
     "startupPeriod",
     "fastPeriod",
@@ -55,6 +56,8 @@ const RULE: [&str; 11] = [
     "initialDelay",
     "failureThreshold",
     "successThreshold",
+    "failureWindow.failures",
+    "failureWindow.attempts",
     "httpGet.port",
     "httpGet.maxBody",
     "tcpSocket.port",
@@ -79,7 +82,8 @@ const RESTART: [&str; 10] = [
 ];
 
 /// What can be varied of the pool.
-const POOL: [&str; 2] = ["minReady", "cooldown"];
+const POOL: [&str; 6] =
+    ["minReady", "cooldown", "dwell", "ejectionBackoff.initial", "ejectionBackoff.max", "ejectionBackoff.decayAfter"];
 
 /// What can be varied of the fleet.
 const FLEET: [&str; 4] = ["breaker.openAt", "breaker.minJudged", "breaker.cooldown", "breaker.trial"];
@@ -117,6 +121,8 @@ impl<'a> Field<'a> {
             "initialDelay" => Self::Duration(&mut rule.initial_delay),
             "failureThreshold" => Self::Number(&mut rule.failure_threshold),
             "successThreshold" => Self::Number(&mut rule.success_threshold),
+            "failureWindow.failures" => Self::Number(&mut window(rule).failures),
+            "failureWindow.attempts" => Self::Number(&mut window(rule).attempts),
             "httpGet.port" => Self::NumberOrText(&mut rule.http_get.as_mut()?.port),
             "httpGet.maxBody" => Self::Number(&mut rule.http_get.as_mut()?.max_body),
             "tcpSocket.port" => Self::NumberOrText(&mut rule.tcp_socket.as_mut()?.port),
@@ -155,6 +161,10 @@ impl<'a> Field<'a> {
         Ok(match name {
             "minReady" => Self::NumberOrText(&mut pool.min_ready),
             "cooldown" => Self::Duration(&mut pool.cooldown),
+            "dwell" => Self::Duration(&mut pool.dwell),
+            "ejectionBackoff.initial" => Self::Duration(&mut pool.ejection_backoff.initial),
+            "ejectionBackoff.max" => Self::Duration(&mut pool.ejection_backoff.max),
+            "ejectionBackoff.decayAfter" => Self::Duration(&mut pool.ejection_backoff.decay_after),
             _ => return Err(NoField::Unknown),
         })
     }
@@ -184,6 +194,12 @@ impl<'a> Field<'a> {
 
 fn budget(restart: &mut RestartSpec) -> Result<&mut BudgetSpec, NoField> {
     restart.budget.as_mut().ok_or_else(|| NoField::Absent("restart.budget".to_owned()))
+}
+
+/// The window of a rule; where it has none, the one that its threshold amounts to.
+fn window(rule: &mut RuleSpec) -> &mut FailureWindowSpec {
+    let threshold = rule.failure_threshold;
+    rule.failure_window.get_or_insert(FailureWindowSpec { failures: threshold, attempts: threshold })
 }
 
 #[cfg(test)]
