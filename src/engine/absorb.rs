@@ -16,6 +16,7 @@ impl Engine {
             Input::PolicySet { policy, spec } => {
                 self.fleets.get_or_new(policy).set(spec);
                 self.touch_fleet(policy);
+                self.uncounted.insert(policy);
             }
             Input::PolicyInvalid { policy } => {
                 self.fleets.get_or_new(policy);
@@ -110,6 +111,7 @@ impl Engine {
         {
             fleet.join(replica);
             fleet.count_desired(&self.owners);
+            replica.reconcile(Some(fleet), at);
             if fleet.compare(policy, replica) {
                 self.fleet_agenda.touch(policy.0);
             }
@@ -123,9 +125,9 @@ impl Engine {
 
     fn forget(&mut self, key: ReplicaKey) {
         let Some(slot) = self.replicas.get_mut(key.index as usize) else { return };
-        let Some(gone) = slot.take_if(|replica| replica.key == key) else { return };
+        let Some(mut gone) = slot.take_if(|replica| replica.key == key) else { return };
         if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) {
-            fleet.leave(policy, &gone);
+            fleet.leave(policy, &mut gone);
             fleet.count_desired(&self.owners);
             self.fleet_agenda.touch(policy.0);
         }
@@ -137,11 +139,12 @@ impl Engine {
         let Some((key, fleet)) = replica.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) else {
             return;
         };
+        // What was seen or edited since it began may have made the answer void.
+        replica.reconcile(Some(fleet), at);
         let Some(spec) = &fleet.spec else { return };
+        let mut is_first = false;
         if let Some(Heard { evidence: Evidence::Pass, starts }) = replica.finish(attempt, outcome, spec, at) {
-            if !std::mem::replace(&mut fleet.ever_passed[attempt.rule], true) {
-                self.fleet_agenda.touch(key.0);
-            }
+            is_first = !std::mem::replace(&mut fleet.ever_passed[attempt.rule], true);
             if starts {
                 let reason = Reason::Passed { rule: attempt.rule, streak: 1 };
                 recorder.record(Some(key), replica.key, at, TransitionKind::Started, reason);
@@ -154,6 +157,10 @@ impl Engine {
             if fleet.compare(key, replica) {
                 self.fleet_agenda.touch(key.0);
             }
+        }
+        if is_first {
+            self.touch_fleet(key);
+            self.uncounted.insert(key);
         }
     }
 

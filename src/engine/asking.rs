@@ -98,6 +98,9 @@ impl Replica {
     pub(super) fn finish(&mut self, attempt: AttemptId, outcome: Outcome, policy: &Policy, now: Time) -> Option<Heard> {
         let kind = attempt.rule;
         let rule = policy.rule(kind)?;
+        if !self.is_settled && !self.may_ask(policy)[kind] {
+            return None;
+        }
         let judge = self.judges[kind].as_mut()?;
         let (standing, experience) = (judge.standing(rule), judge.experience);
         let evidence = judge.finish(attempt.serial, outcome, rule, now)?;

@@ -224,7 +224,9 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     if !replica.is_running() {
         return (Gate::Closed, Reason::NotRunning);
     }
-    if let Some((rule, by @ Obstacle::GaveUp { .. })) = policy.wants(replica).zip(replica.obstacle) {
+    if let Some(by @ Obstacle::GaveUp { .. }) = replica.obstacle
+        && let Some(rule) = replica.wants_restart(spec)
+    {
         return (Gate::Closed, Reason::Held { rule, by });
     }
     if replica.judges.startup.is_some() && !replica.is_started() {
@@ -244,7 +246,13 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
             never_passed(RuleKind::Readiness)
         }
         Some(Opinion::Bad) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
-        None => replica.gate.held.unwrap_or((Gate::Closed, Reason::NotJudged)),
+        // That it was given up says nothing any more.
+        None => match replica.gate.held {
+            Some((Gate::Closed, Reason::Held { by: Obstacle::GaveUp { .. }, .. })) | None => {
+                (Gate::Closed, Reason::NotJudged)
+            }
+            Some(held) => held,
+        },
     }
 }
 

@@ -56,7 +56,7 @@ mod test_support;
 mod tests;
 mod time;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agenda::Agenda;
 use fleet::{Fleets, Look};
@@ -93,6 +93,8 @@ pub struct Engine {
     nodes: BTreeMap<NodeKey, NodeState>,
     /// Which replicas are to be looked at, by the index of their key.
     replica_agenda: Agenda,
+    /// The policies under which every replica may stand otherwise than it was counted.
+    uncounted: BTreeSet<PolicyKey>,
     /// Which fleets, by the number of their policy's key.
     fleet_agenda: Agenda,
     rechecks: Rechecks,
@@ -164,6 +166,9 @@ impl Engine {
     }
 
     /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known; and then the
+        while let Some(policy) = self.uncounted.pop_first() {
+            self.count_anew(policy, now);
+        }
     /// replicas whose gate depends on these decisions.
     fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
         loop {
@@ -183,6 +188,17 @@ impl Engine {
                 return;
             }
         }
+    /// Counts how all replicas of a policy stand, before any of them is decided on.
+    fn count_anew(&mut self, policy: PolicyKey, now: Time) {
+        let Some(fleet) = self.fleets.get_mut(policy) else { return };
+        for index in fleet.members.clone() {
+            if let Some(Some(replica)) = self.replicas.get_mut(index as usize) {
+                replica.reconcile(Some(fleet), now);
+                fleet.compare(policy, replica);
+            }
+        }
+    }
+
     }
 
     fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {

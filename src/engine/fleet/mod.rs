@@ -112,10 +112,11 @@ impl Fleet {
     }
 
     /// A replica is gone, or kept by another policy.
-    pub(super) fn leave(&mut self, key: PolicyKey, replica: &Replica) {
+    pub(super) fn leave(&mut self, key: PolicyKey, replica: &mut Replica) {
         self.look_away(replica);
         self.members.remove(&replica.key.index);
-        self.standings.change(replica.compared.in_fleet(key), Latest::default());
+        let counted = std::mem::take(&mut replica.compared);
+        self.standings.change(counted.in_fleet(key), Latest::default());
         self.wanting.remove(&replica.key.index);
         self.seats.vacate(replica.key);
     }

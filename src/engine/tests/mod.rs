@@ -15,6 +15,7 @@ mod floor;
 mod gates;
 mod rechecks;
 mod restarts;
+mod one_instant;
 mod seats;
 mod skip;
 mod verdicts;
