@@ -33,7 +33,7 @@ impl Engine {
                 }
             }
             Input::SeatRestored { policy, seat, memory } => {
-                self.fleets.get_or_new(policy).restore(seat, memory);
+                self.fleets.get_or_new(policy).restore(seat, memory, at);
                 self.fleet_agenda.touch(policy.0);
             }
             Input::ReplicaSeen { replica, seen } => self.see(replica, *seen, at),

@@ -58,8 +58,9 @@ impl Replica {
         for kind in RuleKind::ALL {
             let Some(judge) = &mut self.judges[kind] else { continue };
             judge.give_up(now);
-            let Some(turn) = judge.turn(now) else { continue };
             let (Some(rule), Some(timing)) = (policy.rule(kind), judge.timing) else { continue };
+            judge.leave_out_missed(now);
+            let Some(turn) = judge.turn(now) else { continue };
             if turn == Turn::OnGrid {
                 judge.due = Some(if judge.begun == 0 { timing.grid.second(kind, now) } else { timing.grid.after(now) });
             }

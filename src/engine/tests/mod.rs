@@ -8,6 +8,7 @@ use super::*;
 const OPEN: GateSeen = GateSeen::Set(Gate::Open);
 const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 
+mod blindness;
 mod breaker;
 mod edits;
 mod efficacy;
