@@ -22,6 +22,7 @@ use super::{
     Time, WhenBelow, gate,
 };
 use headcount::Headcount;
+use restart::Orders;
 use seats::Seats;
 use standings::{Latest, Standings};
 
@@ -213,7 +214,10 @@ impl Fleet {
         }
         self.supervise(&spec, look);
         self.breaker.follow(&self.seats);
-        self.order(&spec, look);
+        if self.order(&spec, look) == Orders::CalledOff {
+            self.supervise(&spec, look);
+            self.breaker.follow(&self.seats);
+        }
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
         self.spec = Some(spec);

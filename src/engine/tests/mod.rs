@@ -10,6 +10,7 @@ const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 
 mod blindness;
 mod breaker;
+mod called_off;
 mod edits;
 mod efficacy;
 mod floor;
