@@ -98,10 +98,10 @@ impl Replica {
     /// Takes the outcome of an attempt; `None` if it is void.
     pub(super) fn finish(&mut self, attempt: AttemptId, outcome: Outcome, policy: &Policy, now: Time) -> Option<Heard> {
         let kind = attempt.rule;
-        let rule = policy.rule(kind)?;
         if !self.is_settled && !self.may_ask(policy)[kind] {
             return None;
         }
+        let rule = policy.rule(kind)?;
         let judge = self.judges[kind].as_mut()?;
         let (standing, experience) = (judge.standing(rule), judge.experience);
         let evidence = judge.finish(attempt.serial, outcome, rule, now)?;

@@ -47,8 +47,6 @@ mod replica;
 mod report;
 mod schedule;
 mod seat;
-#[cfg(test)]
-mod simulation;
 mod skip;
 #[cfg(test)]
 mod test_support;
@@ -93,10 +91,10 @@ pub struct Engine {
     nodes: BTreeMap<NodeKey, NodeState>,
     /// Which replicas are to be looked at, by the index of their key.
     replica_agenda: Agenda,
-    /// The policies under which every replica may stand otherwise than it was counted.
-    uncounted: BTreeSet<PolicyKey>,
     /// Which fleets, by the number of their policy's key.
     fleet_agenda: Agenda,
+    /// The policies under which every replica may stand otherwise than it was counted.
+    uncounted: BTreeSet<PolicyKey>,
     rechecks: Rechecks,
     next_transition: u64,
 }
@@ -166,11 +164,11 @@ impl Engine {
     }
 
     /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known; and then the
+    /// replicas whose gate depends on these decisions.
+    fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
         while let Some(policy) = self.uncounted.pop_first() {
             self.count_anew(policy, now);
         }
-    /// replicas whose gate depends on these decisions.
-    fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
         loop {
             let mut from = 0;
             while let Some(index) = self.replica_agenda.next(from, now) {
@@ -188,6 +186,8 @@ impl Engine {
                 return;
             }
         }
+    }
+
     /// Counts how all replicas of a policy stand, before any of them is decided on.
     fn count_anew(&mut self, policy: PolicyKey, now: Time) {
         let Some(fleet) = self.fleets.get_mut(policy) else { return };
@@ -197,8 +197,6 @@ impl Engine {
                 fleet.compare(policy, replica);
             }
         }
-    }
-
     }
 
     fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {
