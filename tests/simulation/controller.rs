@@ -1,21 +1,22 @@
 //! One controller: an engine, what it has been shown of the cluster, and what is on its way between the two.
 
+mod letters;
+mod watch;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use probe_policy::engine::{
-    AttemptId, Effect, EffectResult, Engine, Gate, GateSeen, Incarnation, Input, Intent, Lifecycle, NodeKey, NodeState,
-    Outcome, OutcomeClass, Owner, OwnerKey, PerRule, Policy, PolicyKey, PolicyReport, Question, Reason, Refusal,
-    Remembered, ReplicaKey, RuleKind, SeatKey, SeatMemory, Span, Time,
+    AttemptId, Effect, Engine, Input, NodeKey, NodeState, Outcome, OutcomeClass, Owner, OwnerKey, Policy, PolicyKey,
+    PolicyReport, ReplicaKey, RuleKind, Span, Time,
 };
 
-use super::cluster::{Cluster, Pod, Status, Thing};
+use super::cluster::{Cluster, Pod, Thing};
 use super::coverage::{Coverage, Fault, Recent};
 use super::invariants::History;
 use super::random::Random;
 use super::reference::Reference;
+use letters::{Letter, Request, rule_of};
 
-/// How often the status is written though no restart waits for it.
-const STATUS_EVERY: Span = Span::from_secs(5);
 /// How late the end of an attempt may be noticed before it is our own fault.
 const STARVED_AFTER: Span = Span::from_millis(500);
 
@@ -62,23 +63,6 @@ struct Asked {
     deadline: Time,
     answer_at: Time,
     began: Time,
-}
-
-/// A request on its way to the API server, and its answer.
-struct Letter {
-    request: Request,
-    /// When it reaches the API server; `None` once it has, or if it never does.
-    arrives_at: Option<Time>,
-    answer_at: Time,
-    result: EffectResult,
-    /// The answer is lost: whatever it was, nobody knows.
-    is_lost: bool,
-}
-
-enum Request {
-    Gate { replica: ReplicaKey, gate: Option<Gate>, started: Option<Incarnation>, rule: Option<RuleKind> },
-    Status { policy: PolicyKey, version: u64, status: Status, intents: Vec<(ReplicaKey, RuleKind)> },
-    Restart { replica: ReplicaKey, rule: RuleKind },
 }
 
 /// What a turn of a controller happens in.
@@ -252,56 +236,6 @@ impl Controller {
         self.asked.push(Asked { attempt, class, deadline, answer_at: *now + took, began: *now });
     }
 
-    fn send(&mut self, request: Request, around: &mut Around<'_>) {
-        let Around { random, now, .. } = around;
-        let arrives_at = *now + Span::from_millis(random.below(200));
-        let answer_at = arrives_at + Span::from_millis(random.below(200));
-        let refused = match (&request, self.role) {
-            (Request::Status { .. }, Role::Fenced) => Some(Refusal::Changed),
-            (_, Role::Fenced) => Some(Refusal::Failed),
-            (Request::Restart { .. }, Role::Leader) if random.one_in(8) => {
-                Some(random.pick(&[Refusal::Budget, Refusal::Forbidden, Refusal::Failed]))
-            }
-            (_, Role::Leader) => random.one_in(8).then_some(Refusal::Failed),
-        };
-        let is_lost = refused.is_none() && random.one_in(8);
-        if is_lost {
-            around.recent.note(Fault::AnswerLost, *now);
-        }
-        self.letters.push(Letter {
-            arrives_at: Some(arrives_at).filter(|_| refused.is_none() && !(is_lost && random.one_in(2))),
-            answer_at: if is_lost { *now + Span::from_secs(2) } else { answer_at },
-            result: refused.map_or(EffectResult::Unknown, EffectResult::Refused),
-            is_lost,
-            request,
-        });
-    }
-
-    /// What has reached the API server by now is done there.
-    fn arrive(&mut self, around: &mut Around<'_>) {
-        for letter in &mut self.letters {
-            if letter.arrives_at.is_none_or(|at| at > around.now) {
-                continue;
-            }
-            letter.arrives_at = None;
-            let cluster = &mut *around.cluster;
-            let result = match &letter.request {
-                Request::Gate { replica, gate, started, .. } => cluster.set_gate(*replica, *gate, *started),
-                Request::Restart { replica, .. } => cluster.restart(*replica),
-                Request::Status { policy, version, status, .. } => match &mut cluster.object {
-                    Some(object) if object.key == *policy && object.status.version == *version => {
-                        object.status = Status { version: version + 1, ..status.clone() };
-                        EffectResult::Applied
-                    }
-                    Some(_) | None => EffectResult::Refused(Refusal::Changed),
-                },
-            };
-            if !letter.is_lost {
-                letter.result = result;
-            }
-        }
-    }
-
     /// Hears the answers that have come, in any order.
     fn hear(&mut self, around: &mut Around<'_>) {
         let now = around.now;
@@ -324,172 +258,10 @@ impl Controller {
         }
     }
 
-    fn answer(&mut self, request: Request, result: EffectResult, around: &mut Around<'_>) {
-        let now = around.now;
-        let mut meet = |rule| around.coverage.meet(around.recent, rule, result, now);
-        match request {
-            Request::Gate { replica, gate, started, rule } => {
-                rule.into_iter().for_each(&mut meet);
-                self.tell(now, Input::GateResult { replica, result });
-                let shown = self.shown.get_mut(&replica.index).filter(|pod| pod.key == replica);
-                if let Some(pod) = shown.filter(|_| result == EffectResult::Applied) {
-                    pod.gate = gate.map_or(pod.gate, GateSeen::Set);
-                    pod.started = started;
-                    self.tell_pod(replica.index, None, now);
-                }
-            }
-            Request::Restart { replica, rule } => {
-                meet(rule);
-                around.coverage.restarts += u64::from(result == EffectResult::Applied);
-                self.tell(now, Input::RestartResult { replica, result });
-            }
-            Request::Status { policy, intents, .. } => {
-                intents.iter().for_each(|(_, rule)| meet(*rule));
-                if let Some(object) = around.cluster.object.as_ref().filter(|object| object.key == policy) {
-                    self.version = object.status.version;
-                }
-                for (replica, _) in intents {
-                    if result == EffectResult::Applied {
-                        self.acknowledged.insert(replica);
-                    }
-                    self.tell(now, Input::IntentResult { replica, result });
-                }
-            }
-        }
-    }
-
-    /// Sees what a watch shows by now, in any order: only the latest of what happened to a thing.
-    fn watch(&mut self, around: &mut Around<'_>) {
-        if self.cut_until > around.now {
-            return;
-        }
-        let due: Vec<_> = self.stale.extract_if(.., |_, at| *at <= around.now).map(|(thing, _)| thing).collect();
-        for thing in due {
-            if let Thing::Pod(index) = thing
-                && around.random.one_in(2)
-                && around.cluster.pods.get(&index).map(|pod| pod.key) != self.shown.get(&index).map(|pod| pod.key)
-            {
-                self.lose(index, around.now);
-            }
-            self.show(thing, around.cluster, around.now);
-        }
-    }
-
-    fn show(&mut self, thing: Thing, cluster: &Cluster, now: Time) {
-        match thing {
-            Thing::Owner(owner) => {
-                let seen = cluster.owners[&owner];
-                self.owners.insert(owner, seen);
-                self.tell(now, Input::OwnerSeen { owner, seen });
-            }
-            Thing::Node(node) => {
-                let state = cluster.nodes[&node];
-                self.nodes.insert(node, state);
-                self.tell(now, Input::NodeSeen { node, state });
-            }
-            Thing::Pod(index) => {
-                let Some(pod) = cluster.pods.get(&index) else { return self.lose(index, now) };
-                let is_new = self.shown.get(&index).is_none_or(|shown| shown.key != pod.key);
-                let started = pod.started == Some(pod.incarnation);
-                let remembered = (is_new && started).then_some(Remembered { started: true });
-                self.shown.insert(index, pod.clone());
-                self.reference.told_replica(pod, remembered.is_some());
-                self.tell_pod(index, remembered, now);
-            }
-            Thing::Policy => self.show_policy(cluster, now),
-        }
-    }
-
-    fn show_policy(&mut self, cluster: &Cluster, now: Time) {
-        let key = cluster.object.as_ref().map(|object| object.key);
-        if self.policy != key {
-            if let Some(policy) = self.policy.take() {
-                self.tell(now, Input::PolicyRemoved { policy });
-            }
-            (self.policy, self.spec, self.history) = (key, None, History::default());
-            self.version = cluster.object.as_ref().map_or(0, |object| object.status.version);
-            self.reference.lost_policy();
-        }
-        match &cluster.object {
-            Some(object) if object.is_valid => {
-                self.spec = Some(object.spec.clone());
-                self.tell(now, Input::PolicySet { policy: object.key, spec: Box::new(object.spec.clone()) });
-                self.reference.told_policy(&object.spec);
-            }
-            Some(object) => self.tell(now, Input::PolicyInvalid { policy: object.key }),
-            None => {}
-        }
-        for index in self.shown.keys().copied().collect::<Vec<_>>() {
-            self.tell_pod(index, None, now);
-        }
-    }
-
-    /// What the leader before had written down.
-    fn resume(&mut self, cluster: &Cluster, now: Time) {
-        let Some((policy, spec)) = self.policy.zip(self.spec.clone()) else { return };
-        let Some(Status { passed, seats, .. }) = cluster.object.as_ref().map(|object| object.status.clone()) else {
-            return;
-        };
-        let question = |kind| spec.rule(kind).map(|rule| rule.question);
-        let rules = PerRule::from_fn(|kind| passed[kind].is_some() && passed[kind] == question(kind));
-        self.reference.ever_passed = rules;
-        self.tell(now, Input::PassedBefore { policy, rules });
-        for (seat, memory) in seats {
-            let is_live = |key: &ReplicaKey| cluster.pod(*key).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);
-            let intent = memory.intent.map(|intent| Intent { replica: intent.replica.filter(is_live), ..intent });
-            let memory = SeatMemory { intent, occupant: memory.occupant.filter(is_live), ..memory };
-            self.tell(now, Input::SeatRestored { policy, seat, memory });
-        }
-    }
-
-    /// Writes the status when an intent waits for it, and else now and then; one write at a time.
-    fn write_status(&mut self, around: &mut Around<'_>) {
-        let is_due = !self.waiting.is_empty() || around.now.since(self.status_at) >= STATUS_EVERY;
-        let is_writing = self.letters.iter().any(|letter| matches!(letter.request, Request::Status { .. }));
-        if !is_due || is_writing {
-            return;
-        }
-        self.status_at = around.now;
-        let intents = std::mem::take(&mut self.waiting);
-        let Some((report, policy)) = self.report(around.now).zip(self.policy) else { return };
-        let spec = self.spec.as_ref();
-        let question = |kind: RuleKind| Some(spec?.rule(kind)?.question);
-        let passed: PerRule<Option<Question>> =
-            PerRule::from_fn(|kind| question(kind).filter(|_| report.rules[kind].is_some_and(|rule| rule.ever_passed)));
-        let seats: BTreeMap<SeatKey, SeatMemory> = report.seats.iter().map(|seat| (seat.seat, seat.memory)).collect();
-        let version = self.version;
-        let status = Status { version, seats, passed };
-        self.send(Request::Status { policy, version, status, intents }, around);
-    }
-
-    fn lose(&mut self, index: u32, now: Time) {
-        if let Some(pod) = self.shown.remove(&index) {
-            self.reference.told_gone(index);
-            self.tell(now, Input::ReplicaGone { replica: pod.key });
-        }
-    }
-
-    fn tell_pod(&mut self, index: u32, remembered: Option<Remembered>, now: Time) {
-        if let Some(pod) = self.shown.get(&index) {
-            let seen = pod.seen(self.policy.filter(|_| pod.is_selected), remembered);
-            self.tell(now, seen);
-        }
-    }
-
     fn tell(&mut self, now: Time, input: Input) {
         if self.is_traced {
             println!("{} {:?} hears {input:?}", now.as_nanos() / 1_000_000, self.role);
         }
         self.engine.handle(now + self.ahead, input);
-    }
-}
-
-/// The rule that a gate's reason speaks of.
-fn rule_of(reason: Reason) -> Option<RuleKind> {
-    match reason {
-        Reason::Passed { rule, .. } | Reason::Failed { rule, .. } | Reason::Held { rule, .. } => Some(rule),
-        Reason::Starting => Some(RuleKind::Startup),
-        Reason::NotJudged => Some(RuleKind::Readiness),
-        _ => None,
     }
 }

@@ -95,7 +95,7 @@ pub fn calm(spec: &mut Policy) {
 
 fn edit_rule(spec: &mut Policy, random: &mut Random) {
     let kind = random.pick(&RuleKind::ALL);
-    let choice = random.below(9);
+    let choice = random.below(12);
     let Some(rule) = spec.rules[kind].as_mut().filter(|_| choice > 0) else {
         let absent = spec.rules[kind].is_none();
         spec.rules[kind] = absent.then(|| rule(1 + random.below(4)));
@@ -108,7 +108,7 @@ fn edit_rule(spec: &mut Policy, random: &mut Random) {
         4 => rule.startup_period = [None, Some(Span::from_millis(500))][random.below(2) as usize],
         5 => rule.fast_period = [None, Some(Span::from_millis(100 + random.below(400)))][random.below(2) as usize],
         6 => rule.initial_delay = seconds(random, 5),
-        7 => rule.success_threshold = count(1 + random.below(3)),
+        7 | 8 => rule.success_threshold = count(1 + random.below(3)),
         _ => rule.failure_threshold = count(1 + random.below(4)),
     }
 }
