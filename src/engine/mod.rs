@@ -28,6 +28,14 @@
 //! | `restart`, `pool`, `fleet` | kept | kept | kept | looked at again under the new settings |
 //!
 //! A restart that was already ordered is not taken back by any edit.
+//!
+//! # The observer may be the sick one
+//! Whoever polls late was frozen or starved, and the engine makes up for nothing: an attempt that should have begun more
+//! than a second ago is left out and the next one is on the grid, an answer that is heard five seconds after its deadline
+//! is our own error, and what an earlier engine wrote down lies behind us, whatever its clock said. Time is the world's
+//! monotonic line.
+//!
+//! `tests/simulation` is the engine in a hostile world, beside a naive model of it.
 
 mod absorb;
 mod agenda;
