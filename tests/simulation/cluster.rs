@@ -27,8 +27,8 @@ pub struct Cluster {
     pub seating: Seating,
     /// The last restart of each index that was carried out.
     pub restarted: BTreeMap<u32, Restarted>,
-    /// When the last restart of each replica was decided.
-    decided: BTreeMap<ReplicaKey, Time>,
+    /// When the last restart of each replica was decided, and how far ahead the clock was of whoever did.
+    decided: BTreeMap<ReplicaKey, (Time, Span)>,
     pods_made: u32,
 }
 
@@ -37,7 +37,7 @@ pub struct Cluster {
 pub struct Restarted {
     pub replica: ReplicaKey,
     pub decided: Time,
-    /// By how much the wall clock was ahead then.
+    /// By how much the clock of whoever decided it was ahead.
     pub ahead: Span,
 }
 
@@ -231,14 +231,14 @@ impl Cluster {
         EffectResult::Applied
     }
 
-    /// A restart was decided.
-    pub fn decided(&mut self, replica: ReplicaKey, now: Time) {
-        self.decided.insert(replica, now);
+    /// A leader decided a restart.
+    pub fn decided(&mut self, replica: ReplicaKey, now: Time, ahead: Span) {
+        self.decided.insert(replica, (now, ahead));
     }
 
     /// Evicts a pod.
     pub fn restart(&mut self, replica: ReplicaKey) -> EffectResult {
-        let (decided, ahead) = (self.decided[&replica], self.ahead);
+        let (decided, ahead) = self.decided[&replica];
         let Some(pod) = self.pod_mut(replica) else { return EffectResult::Refused(Refusal::Changed) };
         if pod.lifecycle == Lifecycle::Live {
             pod.lifecycle = Lifecycle::Terminating;

@@ -24,7 +24,7 @@ pub struct Controller {
     pub engine: Engine,
     pub role: Role,
     /// Its clock: the wall clock when it began, and what has passed since.
-    ahead: Span,
+    pub ahead: Span,
     pub policy: Option<PolicyKey>,
     /// The last valid one.
     pub spec: Option<Policy>,
@@ -191,7 +191,9 @@ impl Controller {
                 self.send(Request::Gate { replica, gate, started: verdict.started, rule }, around);
             }
             Effect::RecordIntent { replica, rule, .. } => {
-                around.cluster.decided(replica, around.now);
+                if self.role == Role::Leader {
+                    around.cluster.decided(replica, around.now, self.ahead);
+                }
                 self.waiting.push((replica, rule));
             }
             Effect::Restart { replica, rule, .. } => self.send(Request::Restart { replica, rule }, around),

@@ -10,7 +10,7 @@ use probe_policy::engine::{
     RuleKind, Slot, Span, Time, TransitionKind,
 };
 
-use super::cluster::{Cluster, Pod, Seating};
+use super::cluster::{Pod, Restarted, Seating};
 use super::controller::{Around, Controller, Role};
 use super::edits::SHORTEST_DEADLINE;
 use super::reference::Naive;
@@ -168,7 +168,28 @@ impl Controller {
         let allowed = amount(spec.restart.max_concurrent, fleet.desired).max(1);
         assert!(in_flight <= allowed, "[concurrent] {in_flight} seats in a restart, and {allowed} may be");
         if self.role == Role::Leader {
-            check_past(around.cluster, pod, spec, allowed, around.now);
+            self.check_past(fleet, pod, allowed, around);
+        }
+    }
+
+    /// The seat's own past, and that of all others, as they were in truth.
+    fn check_past(&self, fleet: &Fleet<'_>, pod: &Pod, allowed: u32, around: &Around<'_>) {
+        let Around { cluster, now, .. } = around;
+        if let Seating::Anywhere = cluster.seating {
+            return;
+        }
+        // What was written by another clock tells this one nothing.
+        let past = || cluster.restarted.iter().filter(|(_, past)| past.ahead == self.ahead);
+        let is_under_way = |(index, past): &(&u32, &Restarted)| {
+            let is_back = cluster.pods.get(index).is_some_and(|pod| pod.key != past.replica);
+            !is_back && past.decided + SHORTEST_DEADLINE > *now && **index != pod.key.index
+        };
+        let under_way = past().filter(is_under_way).count() as u32;
+        assert!(under_way < allowed, "[concurrent] {under_way} pods are not back, and {allowed} may be in a restart");
+        if let Some((_, past)) = past().find(|(index, _)| **index == pod.key.index) {
+            let backoff = fleet.spec.restart.backoff;
+            let wait = backoff.initial.min(backoff.max).min(backoff.reset_after);
+            assert!(past.decided + wait <= *now, "[backoff] {:?} after the last restart", now.since(past.decided));
         }
     }
 
@@ -263,33 +284,15 @@ impl Controller {
     }
 }
 
-/// The seat's own past, and that of all others, as they were in truth.
-fn check_past(cluster: &Cluster, pod: &Pod, spec: &Policy, allowed: u32, now: Time) {
-    if let Seating::Anywhere = cluster.seating {
-        return;
-    }
-    let is_under_way = |(index, past): &(&u32, &super::cluster::Restarted)| {
-        let is_back = cluster.pods.get(index).is_some_and(|pod| pod.key != past.replica);
-        !is_back && past.decided + SHORTEST_DEADLINE > now && past.ahead == cluster.ahead && **index != pod.key.index
-    };
-    let under_way = cluster.restarted.iter().filter(is_under_way).count() as u32;
-    assert!(under_way < allowed, "[concurrent] {under_way} pods are not back, and {allowed} may be in a restart");
-    if let Some(past) = cluster.restarted.get(&pod.key.index).filter(|past| past.ahead == cluster.ahead) {
-        let backoff = spec.restart.backoff;
-        let wait = backoff.initial.min(backoff.max).min(backoff.reset_after);
-        assert!(past.decided + wait <= now, "[backoff] {:?} after the last restart", now.since(past.decided));
-    }
-}
-
-/// Since when something is so.
-fn since(before: Option<Time>, is_so: bool, now: Time) -> Option<Time> {
-    is_so.then(|| before.unwrap_or(now))
-}
-
 /// So many, or a share that is rounded down.
 fn amount(amount: Amount, all: u32) -> u32 {
     match amount {
         Amount::Count(count) => count,
         Amount::Percent(percent) => all * percent / 100,
     }
+}
+
+/// Since when something is so.
+fn since(before: Option<Time>, is_so: bool, now: Time) -> Option<Time> {
+    is_so.then(|| before.unwrap_or(now))
 }
