@@ -5,7 +5,7 @@ use std::fmt;
 use probe_policy::engine::{EffectResult, RuleKind, Span, Time};
 
 /// How long after it happened a fault counts as one of those that an effect met.
-const LASTS: Span = Span::from_secs(5);
+const LASTS: Span = Span::from_secs(10);
 
 macro_rules! faults {
     ($($fault:ident: $doc:literal,)*) => {
