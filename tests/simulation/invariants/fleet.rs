@@ -172,7 +172,10 @@ impl Member<'_> {
         match by {
             Obstacle::NeverPassed => assert!(was_in || opens, "[gate] let in though nobody has passed: {pod:?}"),
             Obstacle::SharedFailure { .. } => {
-                let holds = spec.fleet.shared_failure == SharedFailure::Hold;
+                // Whoever was held stays so until it is asked again, also when an edit ends it.
+                let was_held = |(_, reason)| matches!(reason, Reason::Held { by: Obstacle::SharedFailure { .. }, .. });
+                let before = self.before.is_none_or(|before| before.is_some_and(was_held));
+                let holds = before || spec.fleet.shared_failure == SharedFailure::Hold;
                 assert!((was_in || opens) && holds, "[gate] let in for a shared failure: {pod:?}");
             }
             Obstacle::Floor { .. } => assert!(was_in || opens, "[gate] let in below the floor: {pod:?}"),
