@@ -19,6 +19,7 @@ impl Engine {
             Input::PolicySet { policy, spec } => {
                 self.fleets.get_or_new(policy).set(spec);
                 self.touch_fleet(policy);
+                self.uncounted.insert(policy);
             }
             Input::PolicyInvalid { policy } => {
                 self.fleets.get_or_new(policy);
@@ -41,7 +42,7 @@ impl Engine {
                 self.fleets.get_or_new(policy).startups.restore(revision, times);
             }
             Input::SeatRestored { policy, seat, memory } => {
-                self.fleets.get_or_new(policy).restore(seat, memory);
+                self.fleets.get_or_new(policy).restore(seat, memory, at);
                 self.fleet_agenda.touch(policy.0);
             }
             Input::ReplicaSeen { replica, seen } => self.see(replica, *seen, at),
@@ -153,7 +154,7 @@ impl Engine {
             ceiling.count(&mut gone, Rate::default());
         }
         if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) {
-            fleet.leave(policy, &gone);
+            fleet.leave(policy, &mut gone);
             fleet.count_desired(&self.owners);
             self.fleet_agenda.touch(policy.0);
         }
@@ -161,13 +162,15 @@ impl Engine {
     }
 
     fn finish(&mut self, attempt: AttemptId, outcome: Outcome, at: Time, recorder: &mut Recorder<'_>) {
+        let stretch = self.stretch();
         let Some(replica) = present(&mut self.replicas, attempt.replica) else { return };
         let Some((key, fleet)) = kept(&mut self.fleets, replica) else { return };
+        // What was seen or edited since it began may have made the answer void.
+        replica.reconcile(Some(fleet), stretch, at);
         let Some(spec) = &fleet.spec else { return };
+        let mut is_first = false;
         if let Some(Heard { evidence: Evidence::Pass, starts, took }) = replica.finish(attempt, outcome, spec, at) {
-            if !std::mem::replace(&mut fleet.ever_passed[attempt.rule], true) {
-                self.fleet_agenda.touch(key.0);
-            }
+            is_first = !std::mem::replace(&mut fleet.ever_passed[attempt.rule], true);
             if let Some(took) = took {
                 fleet.startups.note(replica.seen.revision, took);
             }
@@ -183,6 +186,10 @@ impl Engine {
             if fleet.compare(key, replica, at) {
                 self.fleet_agenda.touch(key.0);
             }
+        }
+        if is_first {
+            self.touch_fleet(key);
+            self.uncounted.insert(key);
         }
     }
 

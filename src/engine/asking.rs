@@ -76,8 +76,9 @@ impl Replica {
         for kind in RuleKind::ALL {
             let Some(judge) = &mut self.judges[kind] else { continue };
             judge.give_up(now);
-            let Some(turn) = judge.turn(now) else { continue };
             let (Some(rule), Some(timing)) = (policy.rule(kind), judge.timing) else { continue };
+            judge.leave_out_missed(now);
+            let Some(turn) = judge.turn(now) else { continue };
             if turn == Turn::OnGrid {
                 judge.due = Some(if judge.begun == 0 { timing.grid.second(kind, now) } else { timing.grid.after(now) });
             }
@@ -115,6 +116,9 @@ impl Replica {
     /// Takes the outcome of an attempt; `None` if it is void.
     pub(super) fn finish(&mut self, attempt: AttemptId, outcome: Outcome, policy: &Policy, now: Time) -> Option<Heard> {
         let kind = attempt.rule;
+        if !self.is_settled && !self.may_ask()[kind] {
+            return None;
+        }
         let rule = policy.rule(kind)?;
         let judge = self.judges[kind].as_mut()?;
         let (standing, experience) = (judge.standing(rule), judge.experience);

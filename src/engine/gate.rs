@@ -309,7 +309,9 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
     if !replica.is_running() {
         return (Gate::Closed, Reason::NotRunning);
     }
-    if let Some((rule, by @ Obstacle::GaveUp { .. })) = policy.wants(replica).zip(replica.obstacle) {
+    if let Some(by @ Obstacle::GaveUp { .. }) = replica.obstacle
+        && let Some(rule) = replica.wants_restart(spec)
+    {
         return (Gate::Closed, Reason::Held { rule, by });
     }
     if replica.judges.startup.is_some() && !replica.is_started() {
@@ -342,10 +344,11 @@ fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reas
         }
         (Some(Opinion::Bad), _) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
         (None, Proof::Preparing) => (Gate::Closed, Reason::Preparing { rule: RuleKind::Readiness }),
+        // That it was given up, or silent, says nothing any more.
         (None, Proof::Given) => match replica.decided().held() {
-            Some((Gate::Closed, Reason::NoBeat { .. } | Reason::NoBeatYet | Reason::Deregistered)) | None => {
-                (Gate::Closed, Reason::NotJudged)
-            }
+            Some((Gate::Closed, Reason::NoBeat { .. } | Reason::NoBeatYet | Reason::Deregistered))
+            | Some((Gate::Closed, Reason::Held { by: Obstacle::GaveUp { .. }, .. }))
+            | None => (Gate::Closed, Reason::NotJudged),
             Some(held) => held,
         },
     }

@@ -7,6 +7,9 @@ use super::{
     Evidence, Failure, Incarnation, OnPolicyChange, Outcome, OutcomeClass, Question, Reason, Rule, RuleKind, Span, Time,
 };
 
+/// How late an attempt that is due may begin. One that we were too blind to begin is left out: to catch up would ask
+/// everybody at once, and a container twice in a row.
+const LATE: Span = Span::from_secs(1);
 /// How long after an attempt's own deadline its answer is waited for before the silence counts as our own fault.
 const OVERDUE: Span = Span::from_secs(5);
 
@@ -157,6 +160,15 @@ impl Judge {
         }
     }
 
+    /// Leaves an attempt out that should have begun long ago; the next one is on the grid.
+    pub(super) fn leave_out_missed(&mut self, now: Time) {
+        if let Some((due, timing)) = self.due.zip(self.timing)
+            && due + LATE < now
+        {
+            self.due = Some(timing.grid.at_or_after(now));
+        }
+    }
+
     /// What an attempt would begin for now, if one is due.
     pub(super) fn turn(&self, now: Time) -> Option<Turn> {
         let is_due = |at: Option<Time>| at.is_some_and(|at| at <= now);
@@ -199,6 +211,7 @@ impl Judge {
     /// Takes an attempt's outcome; anything but an attempt under way is void, and so is what one that began before a
     /// pass says after it.
     pub(super) fn finish(&mut self, serial: u32, outcome: Outcome, rule: &Rule, now: Time) -> Option<Evidence> {
+        self.give_up(now);
         let evidence = outcome.class.evidence();
         let place = self.earlier.iter().position(|attempt| attempt.serial == serial);
         let older = match (self.latest.take_if(|attempt| attempt.serial == serial), place) {

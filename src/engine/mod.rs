@@ -31,6 +31,14 @@
 //! | `restart`, `pool`, `fleet` | kept | kept | kept | looked at again under the new settings |
 //!
 //! A restart that was already ordered is not taken back by any edit.
+//!
+//! # The observer may be the sick one
+//! Whoever polls late was frozen or starved, and the engine makes up for nothing: an attempt that should have begun more
+//! than a second ago is left out and the next one is on the grid, an answer that is heard five seconds after its deadline
+//! is our own error, and what an earlier engine wrote down lies behind us, whatever its clock said. Time is the world's
+//! monotonic line.
+//!
+//! `tests/simulation` is the engine in a hostile world, beside a naive model of it.
 
 mod absorb;
 mod agenda;
@@ -72,7 +80,7 @@ mod window;
 mod would_have;
 mod writes;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 
 use agenda::Agenda;
@@ -127,6 +135,8 @@ pub struct Engine {
     replica_agenda: Agenda,
     /// Which fleets, by the number of their policy's key.
     fleet_agenda: Agenda,
+    /// The policies under which every replica may stand otherwise than it was counted.
+    uncounted: BTreeSet<PolicyKey>,
     rechecks: Rechecks,
     /// Beats until then may not have reached us.
     deaf_until: Time,
@@ -230,6 +240,9 @@ impl Engine {
     /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known; and then the
     /// replicas whose gate depends on these decisions.
     fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
+        while let Some(policy) = self.uncounted.pop_first() {
+            self.count_anew(policy, now);
+        }
         loop {
             let mut from = 0;
             while let Some(index) = self.replica_agenda.next(from, now) {
@@ -263,6 +276,20 @@ impl Engine {
             }
         }
         changes
+    }
+
+    /// Counts how all replicas of a policy stand, before any of them is decided on.
+    fn count_anew(&mut self, policy: PolicyKey, now: Time) {
+        let stretch = self.stretch();
+        let Some(fleet) = self.fleets.get_mut(policy) else { return };
+        for index in fleet.members.clone() {
+            let Some(Some(replica)) = self.replicas.get_mut(index as usize) else { continue };
+            replica.reconcile(Some(fleet), stretch, now);
+            if let Some(spec) = &fleet.spec {
+                replica.listen(spec, self.deaf_until, now);
+            }
+            fleet.compare(policy, replica, now);
+        }
     }
 
     fn step_replica(&mut self, index: u32, now: Time, recorder: &mut Recorder<'_>) -> Option<Time> {

@@ -72,7 +72,8 @@ impl Grid {
         }
     }
 
-    fn at_or_after(&self, time: Time) -> Time {
+    /// The first instant of the grid from `time` on.
+    pub(super) fn at_or_after(&self, time: Time) -> Time {
         let past = (time.as_nanos() + (self.period - self.offset)) % self.period;
         match past {
             0 => time,

@@ -31,6 +31,7 @@ use breakers::Breakers;
 use foresight::Foresight;
 use headcount::Headcount;
 use judged::{Kin, Sign, Tally};
+use restart::Orders;
 use seats::Seats;
 use standings::{Latest, Standings};
 
@@ -136,10 +137,11 @@ impl Fleet {
     }
 
     /// A replica is gone, or kept by another policy.
-    pub(super) fn leave(&mut self, key: PolicyKey, replica: &Replica) {
+    pub(super) fn leave(&mut self, key: PolicyKey, replica: &mut Replica) {
         self.look_away(replica);
         self.members.remove(&replica.key.index);
-        self.standings.change(replica.compared.in_fleet(key), Latest::default());
+        let counted = std::mem::take(&mut replica.compared);
+        self.standings.change(counted.in_fleet(key), Latest::default());
         self.wanting.remove(&replica.key.index);
         self.seats.vacate(replica.key);
         if let Some(foresight) = &mut self.foresight {
@@ -299,7 +301,10 @@ impl Fleet {
             foresight.supervise(&spec.restart, look);
         }
         self.follow_trials();
-        self.order(&spec, look);
+        if self.order(&spec, look) == Orders::CalledOff {
+            self.supervise(&spec, look);
+            self.follow_trials();
+        }
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
         self.spec = Some(spec);

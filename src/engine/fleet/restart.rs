@@ -7,6 +7,15 @@ use super::super::{
 };
 use super::{Fleet, Look};
 
+/// What came of the restarts that were written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Orders {
+    /// All were ordered.
+    Given,
+    /// At least one is off, which may leave its seat or the breaker's trial with nothing to wait for.
+    CalledOff,
+}
+
 impl Fleet {
     /// The intent was written, or not. What follows is decided over all that is known by then.
     pub(in super::super) fn intent_written(
@@ -45,8 +54,9 @@ impl Fleet {
     }
 
     /// Orders what was written down: only an acknowledged intent is carried out, and only while it is still wanted.
-    pub(super) fn order(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
+    pub(super) fn order(&mut self, spec: &Policy, look: &mut Look<'_, '_>) -> Orders {
         let Self { seats, wanting, breakers, .. } = self;
+        let mut orders = Orders::Given;
         for (key, seat) in seats.opened_mut() {
             let Some(result) = seat.written.take() else { continue };
             let Some((intent, order)) = seat.memory.intent.zip(seat.order()) else { continue };
@@ -54,7 +64,7 @@ impl Fleet {
             let wanted = replica.filter(|replica| {
                 spec.mode == Mode::Enforce
                     && breakers.let_go_on(replica, key)
-                    && wanting.contains_key(&replica.key.index)
+                    && wanting.get(&replica.key.index).is_some_and(|(_, rule)| *rule == intent.rule)
                     && order.container == replica.lead().map(|lead| lead.incarnation)
             });
             match (result, wanted, order.container) {
@@ -70,11 +80,21 @@ impl Fleet {
                         grace_period: spec.restart.grace_period,
                     });
                 }
-                (EffectResult::Applied, _, _) => seat.drop_intent(),
-                (EffectResult::Refused(refusal), _, _) => seat.refuse(refusal, look.now),
-                (EffectResult::Unknown, _, _) => seat.refuse(Refusal::Failed, look.now),
+                (EffectResult::Applied, _, _) => {
+                    seat.drop_intent();
+                    orders = Orders::CalledOff;
+                }
+                (EffectResult::Refused(refusal), _, _) => {
+                    seat.refuse(refusal, look.now);
+                    orders = Orders::CalledOff;
+                }
+                (EffectResult::Unknown, _, _) => {
+                    seat.refuse(Refusal::Failed, look.now);
+                    orders = Orders::CalledOff;
+                }
             }
         }
+        orders
     }
 
     /// Decides the restarts that are asked for, the longest wanted first.

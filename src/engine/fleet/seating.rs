@@ -2,12 +2,15 @@
 
 use super::super::replica::Replica;
 use super::super::seat::{Seat, StageOfLife};
-use super::super::{IntentStage, Place, SeatKey, SeatMemory, Slot, Span, Time};
+use super::super::{Intent, IntentStage, Place, SeatKey, SeatMemory, Slot, Span, Time};
 use super::Fleet;
 
 impl Fleet {
-    /// Takes a seat over from an earlier engine.
-    pub(in super::super) fn restore(&mut self, key: SeatKey, memory: SeatMemory) {
+    /// Takes a seat over from an earlier engine. What that one did lies behind us, also if its clock was ahead of ours.
+    pub(in super::super) fn restore(&mut self, key: SeatKey, memory: SeatMemory, now: Time) {
+        let last = memory.last.map(|last| last.min(now));
+        let intent = memory.intent.map(|intent| Intent { at: intent.at.min(now), ..intent });
+        let memory = SeatMemory { last, intent, ..memory };
         if let Slot::Nth(n) = key.slot {
             self.next_nth = self.next_nth.max(n.saturating_add(1));
         }

@@ -9,7 +9,9 @@ const OPEN: GateSeen = GateSeen::Set(Gate::Open);
 const CLOSED: GateSeen = GateSeen::Set(Gate::Closed);
 
 mod beats;
+mod blindness;
 mod breaker;
+mod called_off;
 mod capacity;
 mod ceiling;
 mod edits;
@@ -18,6 +20,7 @@ mod flapping;
 mod floor;
 mod gates;
 mod observe;
+mod one_instant;
 mod pauses;
 mod rechecks;
 mod restarts;

@@ -1,0 +1,112 @@
+//! Restarts that were decided and written down, and are not wanted any more when that is acknowledged.
+
+use super::one_instant::answered;
+use super::*;
+
+/// A replica whose rule of that kind has just asked for a restart, with the intent on its way.
+fn intended(policy: Policy, kind: RuleKind) -> Bench {
+    let mut bench = Bench::with(policy);
+    bench.add(0);
+    if kind == RuleKind::Liveness {
+        bench.pass(2);
+    }
+    bench.answer(0, OutcomeClass::Refused);
+    loop {
+        bench.now = bench.now + Span::from_secs(1);
+        let mut effects = Vec::new();
+        bench.engine.poll(bench.now, &mut effects);
+        for effect in effects {
+            if let Effect::StartAttempt { attempt, .. } = effect {
+                answered(&mut bench, &[attempt], OutcomeClass::Refused);
+            }
+        }
+        let mut effects = Vec::new();
+        bench.engine.poll(bench.now, &mut effects);
+        if effects.iter().any(|effect| matches!(effect, Effect::RecordIntent { rule, .. } if *rule == kind)) {
+            return bench;
+        }
+    }
+}
+
+fn acknowledged(bench: &mut Bench) -> Vec<Effect> {
+    bench.tell(Input::IntentResult { replica: key(0), result: EffectResult::Applied });
+    let mut effects = Vec::new();
+    bench.engine.poll(bench.now, &mut effects);
+    effects
+}
+
+#[test]
+fn one_that_is_called_off_leaves_nothing_that_is_due_already() {
+    let mut policy = policy();
+    policy.restart.backoff = Backoff { initial: Span::ZERO, max: Span::ZERO, reset_after: Span::from_secs(1) };
+    let mut bench = intended(policy.clone(), RuleKind::Liveness);
+    acknowledged(&mut bench);
+    bench.tell(Input::RestartResult { replica: key(0), result: EffectResult::Applied });
+    bench.replace_container(0);
+    bench.answer(0, OutcomeClass::Passed);
+    bench.settle();
+    bench.pass(1);
+    // Its seat is to be forgotten in a moment, and a restart of it is decided before.
+    policy.restart.backoff.reset_after = Span::from_secs(5);
+    policy.rules.liveness = Some(rule(1, 1));
+    bench.set(policy.clone());
+    bench.settle();
+    bench.answers.insert((0, RuleKind::Liveness), OutcomeClass::Refused);
+    bench.intent_result = EffectResult::Unknown;
+    bench.now = bench.now + Span::from_secs(1);
+    let mut effects = Vec::new();
+    bench.engine.poll(bench.now, &mut effects);
+    for effect in effects {
+        if let Effect::StartAttempt { attempt, .. } = effect {
+            answered(&mut bench, &[attempt], OutcomeClass::Refused);
+        }
+    }
+    bench.engine.poll(bench.now, &mut Vec::new());
+    bench.now = bench.now + Span::from_secs(10);
+    policy.mode = Mode::Observe;
+    bench.set(policy);
+    acknowledged(&mut bench);
+    assert!(bench.engine.next_deadline().is_none_or(|(at, _)| at > bench.now), "{:?}", bench.engine.next_deadline());
+}
+
+#[test]
+fn one_whose_rule_was_removed_is_not_ordered_for_another_rule() {
+    let mut edited = policy();
+    let mut bench = intended(edited.clone(), RuleKind::Startup);
+    edited.rules.startup = None;
+    edited.rules.liveness = Some(rule(1, 1));
+    bench.set(edited);
+    bench.now = bench.now + Span::from_secs(1);
+    let mut effects = Vec::new();
+    bench.engine.poll(bench.now, &mut effects);
+    for effect in effects {
+        if let Effect::StartAttempt { attempt, .. } = effect {
+            answered(&mut bench, &[attempt], OutcomeClass::Refused);
+        }
+    }
+    let effects = acknowledged(&mut bench);
+    assert!(!effects.iter().any(|effect| matches!(effect, Effect::Restart { .. })), "{effects:?}");
+}
+
+#[test]
+fn a_replica_that_was_given_up_and_starts_after_all_was_never_below_the_floor() {
+    let floor =
+        FloorSettings { min_ready: Amount::Count(1), when_below: WhenBelow::Hold, cooldown: Span::from_secs(9) };
+    let mut bench = Bench::new();
+    bench.set(Policy { floor: Some(floor), ..policy() });
+    bench.tell(Input::PassedBefore {
+        policy: POLICY,
+        rules: PerRule { startup: true, liveness: true, readiness: true },
+    });
+    let seat = SeatKey { owner: OWNER, slot: Slot::Ordinal(0) };
+    let memory = SeatMemory { restarts: 5, futile: 5, last: Some(bench.now), ..SeatMemory::default() };
+    bench.tell(Input::SeatRestored { policy: POLICY, seat, memory });
+    bench.tell(Input::Synced);
+    bench.add(0);
+    bench.answer(0, OutcomeClass::Refused);
+    bench.pass(10);
+    assert_eq!(bench.report().gave_up, 1);
+    bench.answer(0, OutcomeClass::Passed);
+    bench.pass(3);
+    assert_eq!((bench.gate(0), bench.fleet_told()), (OPEN, vec![]));
+}

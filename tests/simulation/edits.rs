@@ -1,0 +1,146 @@
+//! Policies, and edits of every field that the engine reads.
+
+use std::num::NonZeroU32;
+
+use probe_policy::engine::{
+    Amount, Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OnPolicyChange, OtherOwners, PerRule, Phase,
+    Policy, Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, Time, WhenBelow,
+};
+
+use super::random::Random;
+
+/// The shortest deadline of a restart.
+pub const SHORTEST_DEADLINE: Span = Span::from_secs(20);
+/// The longest time that anything in a policy takes.
+pub const LONGEST: Span = Span::from_secs(60);
+
+const BREAKER: BreakerSettings = BreakerSettings {
+    open_at: Amount::Percent(50),
+    min_judged: 2,
+    cooldown: Span::from_secs(3),
+    trial: Some(Span::from_secs(3)),
+};
+const FLOOR: FloorSettings =
+    FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
+
+/// The policy that a world begins with.
+pub fn policy(phase: Phase) -> Policy {
+    Policy {
+        generation: 1,
+        mode: Mode::Enforce,
+        paused_until: None,
+        heartbeat: None,
+        rules: PerRule { startup: Some(rule(4)), liveness: Some(rule(3)), readiness: Some(rule(1)) },
+        restart: RestartSettings {
+            method: RestartMethod::Evict,
+            max_concurrent: Amount::Count(2),
+            backoff: Backoff { initial: Span::from_secs(2), max: Span::from_secs(8), reset_after: Span::from_secs(30) },
+            grace_period: Span::from_secs(1),
+            budget: None,
+            deadline: LONGEST,
+            loop_after: count(3),
+            give_up_after: Some(count(2)),
+            other_owners: OtherOwners::Refuse,
+        },
+        pool: Pool::ReadinessGate,
+        floor: Some(FLOOR),
+        on_policy_change: OnPolicyChange::Keep,
+        dwell: None,
+        fleet: FleetSettings { breaker: Some(BREAKER), shared_failure: SharedFailure::Hold },
+        phase,
+    }
+}
+
+/// Changes one field.
+pub fn edit(spec: &mut Policy, random: &mut Random) {
+    spec.generation += 1;
+    match random.below(24) {
+        0..7 => edit_rule(spec, random),
+        7 => spec.mode = random.pick(&[Mode::Observe, Mode::Paused]),
+        8..11 => spec.mode = Mode::Enforce,
+        11 => spec.pool = random.pick(&[Pool::ReadinessGate, Pool::ReadinessGate, Pool::None]),
+        12 => spec.floor = [None, Some(FLOOR)][random.below(2) as usize],
+        13 => {
+            if let Some(floor) = &mut spec.floor {
+                floor.when_below = random.pick(&[WhenBelow::Hold, WhenBelow::Open, WhenBelow::Close]);
+                floor.min_ready = random.pick(&[Amount::Count(3), Amount::Percent(50), Amount::Count(1)]);
+                floor.cooldown = seconds(random, 5);
+            }
+        }
+        14 => spec.fleet.breaker = [None, Some(BREAKER)][random.below(2) as usize],
+        15 => {
+            if let Some(breaker) = &mut spec.fleet.breaker {
+                breaker.open_at = random.pick(&[Amount::Percent(50), Amount::Percent(30), Amount::Count(4)]);
+                breaker.min_judged = 1 + random.below(4) as u32;
+                breaker.cooldown = seconds(random, 6);
+                breaker.trial = [None, Some(seconds(random, 6))][random.below(2) as usize];
+            }
+        }
+        16 => spec.fleet.shared_failure = random.pick(&[SharedFailure::Hold, SharedFailure::Ignore]),
+        17 => spec.restart.max_concurrent = random.pick(&[Amount::Count(1), Amount::Count(3), Amount::Percent(50)]),
+        18 => spec.restart.backoff.initial = seconds(random, 8),
+        19 => spec.restart.backoff.max = seconds(random, 20),
+        20 => spec.restart.backoff.reset_after = Span::from_secs(10) + seconds(random, 50),
+        21 => spec.restart.deadline = SHORTEST_DEADLINE + seconds(random, 40),
+        22 => spec.restart.give_up_after = NonZeroU32::new(random.below(4) as u32),
+        _ => {
+            spec.restart.loop_after = count(1 + random.below(4));
+            spec.restart.method = random.pick(&[RestartMethod::Evict, RestartMethod::Delete]);
+            spec.restart.other_owners = random.pick(&[OtherOwners::Refuse, OtherOwners::Restart]);
+        }
+    }
+}
+
+/// A policy under which every gate of a replica in order opens.
+pub fn calm(spec: &mut Policy) {
+    spec.generation += 1;
+    spec.pool = Pool::ReadinessGate;
+    spec.rules = PerRule { startup: Some(rule(4)), liveness: Some(rule(3)), readiness: Some(rule(1)) };
+}
+
+fn edit_rule(spec: &mut Policy, random: &mut Random) {
+    let kind = random.pick(&RuleKind::ALL);
+    let choice = random.below(12);
+    let Some(rule) = spec.rules[kind].as_mut().filter(|_| choice > 0) else {
+        let absent = spec.rules[kind].is_none();
+        spec.rules[kind] = absent.then(|| rule(1 + random.below(4)));
+        return;
+    };
+    match choice {
+        1 => rule.question = Question(random.below(1_000_000)),
+        2 => rule.period = Span::from_millis(200 + 400 * random.below(10)),
+        3 => rule.timeout = Span::from_millis(200 + 400 * random.below(10)),
+        4 => rule.startup_period = [None, Some(Span::from_millis(500))][random.below(2) as usize],
+        5 => rule.fast_period = [None, Some(Span::from_millis(100 + random.below(400)))][random.below(2) as usize],
+        6 => rule.initial_delay = seconds(random, 5),
+        7 | 8 => rule.success_threshold = count(1 + random.below(3)),
+        _ => rule.failure_threshold = count(1 + random.below(4)),
+    }
+}
+
+fn rule(failures: u64) -> Rule {
+    Rule {
+        question: Question(1),
+        period: Span::from_secs(1),
+        timeout: Span::from_secs(1),
+        startup_period: None,
+        fast_period: None,
+        initial_delay: Span::ZERO,
+        failure_threshold: count(failures),
+        failure_window: None,
+        success_threshold: NonZeroU32::MIN,
+    }
+}
+
+/// Aligned to a common clock, or spread.
+pub fn phase(random: &mut Random) -> Phase {
+    if random.one_in(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } }
+}
+
+fn seconds(random: &mut Random, most: u64) -> Span {
+    Span::from_millis(random.below(1_000 * most))
+}
+
+fn count(n: u64) -> NonZeroU32 {
+    NonZeroU32::new(n as u32).unwrap_or(NonZeroU32::MIN)
+}

@@ -1,0 +1,298 @@
+//! What holds after every step, whatever has happened: of the effects, and of what the engine reports.
+
+mod fleet;
+
+use std::collections::BTreeMap;
+
+use probe_policy::engine::{
+    Amount, BreakerReport, ContainerState, Effect, Evidence, Gate, GateSeen, Incarnation, Lifecycle, NodeState,
+    Obstacle, OtherOwners, OwnerKey, OwnerKind, Place, Policy, PolicyReport, Reason, ReplicaKey, ReplicaReport,
+    RuleKind, Slot, Span, Time, TransitionKind,
+};
+
+use super::cluster::{Pod, Restarted, Seating};
+use super::controller::{Around, Controller, Role};
+use super::edits::SHORTEST_DEADLINE;
+use super::reference::Naive;
+
+/// How late an attempt may begin, and so how much sooner than its period the next.
+const LATE: Span = Span::from_secs(1);
+
+/// What was so when it was checked last.
+#[derive(Default)]
+pub struct History {
+    gates: BTreeMap<ReplicaKey, (Incarnation, Option<(Gate, Reason)>)>,
+    /// Since when fewer are suspect than open the breaker.
+    calm: Option<Time>,
+    /// Since when enough are ready.
+    enough: Option<Time>,
+    /// The breaker was open.
+    was_open: bool,
+}
+
+/// What a policy keeps, as a controller was told.
+struct Fleet<'a> {
+    spec: &'a Policy,
+    report: &'a PolicyReport,
+    members: Vec<Member<'a>>,
+    desired: u32,
+}
+
+struct Member<'a> {
+    naive: &'a Naive,
+    pod: &'a Pod,
+    report: &'a ReplicaReport,
+    /// Where its own rules want its gate; `None` if that follows from what is not known here.
+    own: Option<(Gate, Own)>,
+    /// Where its gate stood before; `None` if that is not known here.
+    before: Option<Option<(Gate, Reason)>>,
+}
+
+/// Why its own rules want a gate so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Own {
+    /// It passes, or no rule says otherwise.
+    Fine,
+    /// A rule says otherwise, but nobody has passed that one.
+    Unproven,
+    /// It is down or starts.
+    Absent,
+    /// A rule fails.
+    Failing,
+    /// A rule fails that it has never passed, nor any other.
+    FailingAtFirst,
+    /// As before.
+    Undecided,
+}
+
+impl Controller {
+    /// Panics if anything that must hold does not.
+    pub fn check(&mut self, effects: &[Effect], around: &mut Around<'_>) {
+        let now = self.time(around.now);
+        if let Some((at, why)) = self.engine.next_deadline() {
+            assert!(at > now, "[busy] still due after a poll: {why}");
+        }
+        for effect in effects {
+            self.check_identity(effect, now);
+        }
+        let report = self.report(around.now);
+        if let Some((report, spec)) = report.as_ref().zip(self.spec.as_ref()) {
+            let fleet = self.fleet(spec, report);
+            fleet.check_judgements();
+            let (opens, is_short) = (fleet.opens(), fleet.is_short());
+            let calm = since(self.history.calm, !opens, now);
+            let enough = since(self.history.enough, !is_short && fleet.is_decided(), now);
+            fleet.check_breaker(opens, calm, self.history.was_open, now);
+            fleet.check_floor(is_short, enough, now);
+            fleet.check_gates();
+            for effect in effects {
+                match effect {
+                    Effect::Record(transition) if transition.kind == TransitionKind::Ejected => {
+                        fleet.check_ejection(transition, is_short);
+                    }
+                    Effect::RecordIntent { replica, rule, .. } => {
+                        self.check_decision(&fleet, *replica, *rule, around);
+                    }
+                    Effect::Restart { replica, rule, .. } => {
+                        assert!(self.acknowledged.contains(replica), "[intent] a restart without its intent");
+                        fleet.check_restart(*replica, *rule);
+                    }
+                    _ => {}
+                }
+            }
+            fleet.count(around);
+            let gates =
+                fleet.members.iter().map(|member| (member.pod.key, (member.pod.incarnation, member.report.gate)));
+            let gates = gates.collect();
+            let was_open = report.breaker != BreakerReport::Closed;
+            self.history = History { gates, calm, enough, was_open };
+        }
+        for effect in effects {
+            if let Effect::Restart { replica, .. } = effect {
+                self.acknowledged.remove(replica);
+            }
+        }
+    }
+
+    /// No effect is for a container that is gone, or was never shown.
+    fn check_identity(&self, effect: &Effect, now: Time) {
+        let shown = |replica: &ReplicaKey| self.shown.get(&replica.index).filter(|pod| pod.key == *replica);
+        match effect {
+            Effect::StartAttempt { attempt, incarnation, .. } => {
+                let pod = shown(&attempt.replica).expect("[gone] an attempt at a replica that is gone");
+                assert_eq!(pod.incarnation, *incarnation, "[gone] an attempt at another container");
+                assert_eq!(pod.lifecycle, Lifecycle::Live, "[gone] an attempt at a pod that is being ended");
+                let naive = &self.reference.replicas[&attempt.replica.index];
+                let spec = self.spec.as_ref().expect("[gone] an attempt without a policy");
+                assert!(naive.may_ask(spec, pod)[attempt.rule], "[turn] the {} rule must not ask now", attempt.rule);
+                let rule = spec.rule(attempt.rule).expect("[gone] an attempt of a rule that is gone");
+                let most = rule.fast_period.map_or(1, |_| rule.failure_threshold.get() as usize);
+                let under_way = naive.under_way(attempt.rule);
+                assert!(under_way < most, "[turn] {under_way} attempts under way, and another begins");
+                let waited = naive.asked(attempt.rule).map(|asked| now.since(asked) + LATE);
+                let is_steady = rule.fast_period.is_none() && rule.startup_period.is_none();
+                let is_early = waited.is_some_and(|waited| is_steady && waited < rule.period);
+                assert!(!is_early, "[burst] the {} rule asks again after {waited:?}", attempt.rule);
+            }
+            Effect::SetGate { replica, gate, .. } => {
+                let pod = shown(replica).expect("[gone] a gate of a replica that is gone");
+                assert_eq!(pod.lifecycle, Lifecycle::Live, "[gone] a gate of a pod that is being ended");
+                assert!(gate.is_none() || pod.gate != GateSeen::Ungated, "[gone] a gate that is not there");
+            }
+            Effect::Restart { replica, incarnation, .. } => {
+                let pod = shown(replica).expect("[gone] a restart of a replica that is gone");
+                assert_eq!(pod.incarnation, *incarnation, "[gone] a restart of another container");
+                assert_eq!(pod.lifecycle, Lifecycle::Live, "[gone] a restart of a pod that is being ended");
+            }
+            _ => {}
+        }
+    }
+
+    /// A restart may be decided: a rule asks for it on evidence from this container, and nothing stands in its way.
+    fn check_decision(&self, fleet: &Fleet<'_>, replica: ReplicaKey, rule: RuleKind, around: &Around<'_>) {
+        let Fleet { spec, report, .. } = fleet;
+        let member = fleet.member(replica).expect("[gone] a restart of a replica that is gone");
+        let Member { naive, pod, .. } = *member;
+        assert!(naive.wants_restart(rule, spec, pod), "[evidence] a restart that the {rule} rule does not ask for");
+        assert!(self.reference.ever_passed[rule], "[never passed] a restart for a rule that nobody has passed");
+        let node = self.nodes.get(&pod.node);
+        assert_ne!(node, Some(&NodeState::NotReady), "[node] a restart on a node that does not report");
+        assert_ne!(pod.state, ContainerState::BackingOff, "[kubelet] a restart of a container that backs off");
+        self.check_owner(fleet, pod);
+
+        let seat = report.seats.iter().find(|seat| Some(seat.seat) == member.report.seat).expect("[seat] none");
+        let limit = spec.restart.give_up_after.map_or(u32::MAX, |limit| limit.get());
+        let futile = seat.memory.futile;
+        assert!(futile < limit, "[efficacy] a restart after {futile} that did not help");
+        let in_flight = report.seats.iter().filter(|seat| seat.memory.intent.is_some()).count() as u32;
+        let allowed = amount(spec.restart.max_concurrent, fleet.desired).max(1);
+        assert!(in_flight <= allowed, "[concurrent] {in_flight} seats in a restart, and {allowed} may be");
+        if self.role == Role::Leader {
+            self.check_past(fleet, pod, allowed, around);
+        }
+    }
+
+    /// The seat's own past, and that of all others, as they were in truth.
+    fn check_past(&self, fleet: &Fleet<'_>, pod: &Pod, allowed: u32, around: &Around<'_>) {
+        let Around { cluster, now, .. } = around;
+        if let Seating::Anywhere = cluster.seating {
+            return;
+        }
+        // What was written by another clock tells this one nothing.
+        let past = || cluster.restarted.iter().filter(|(_, past)| past.ahead == self.ahead);
+        let is_under_way = |(index, past): &(&u32, &Restarted)| {
+            let is_back = cluster.pods.get(index).is_some_and(|pod| pod.key != past.replica);
+            !is_back && past.decided + SHORTEST_DEADLINE > *now && **index != pod.key.index
+        };
+        let under_way = past().filter(is_under_way).count() as u32;
+        assert!(under_way < allowed, "[concurrent] {under_way} pods are not back, and {allowed} may be in a restart");
+        if let Some((_, past)) = past().find(|(index, _)| **index == pod.key.index) {
+            let backoff = fleet.spec.restart.backoff;
+            let wait = backoff.initial.min(backoff.max).min(backoff.reset_after);
+            assert!(past.decided + wait <= *now, "[backoff] {:?} after the last restart", now.since(past.decided));
+        }
+    }
+
+    /// Its owner will create it again.
+    fn check_owner(&self, fleet: &Fleet<'_>, pod: &Pod) {
+        let owner = self.owners[&pod.owner];
+        let live = |member: &&Member<'_>| member.pod.owner == pod.owner && member.pod.lifecycle == Lifecycle::Live;
+        let others = fleet.members.iter().filter(live).count() as u32 - 1;
+        let wanted = match owner.kind {
+            OwnerKind::Recreates | OwnerKind::RecreatesInOrder => owner.desired,
+            OwnerKind::Other if fleet.spec.restart.other_owners == OtherOwners::Restart => others + 1,
+            OwnerKind::OnDelete | OwnerKind::Job | OwnerKind::Other => {
+                panic!("[owner] a restart that nobody would answer")
+            }
+        };
+        assert!(others < wanted, "[owner] a restart although the owner wants {wanted} and has {others} others");
+        let (OwnerKind::RecreatesInOrder, Place::Fixed(Slot::Ordinal(ordinal))) = (owner.kind, pod.place) else {
+            return;
+        };
+        for lower in 0..ordinal {
+            let member = fleet.members.iter().find(|member| member.pod.key.index == lower);
+            let is_ready = member.is_some_and(|member| {
+                let ready = member.pod.runs() && member.pod.gate == GateSeen::Set(Gate::Open);
+                ready && member.pod.lifecycle == Lifecycle::Live
+            });
+            assert!(is_ready, "[owner] a restart of ordinal {ordinal} while {lower} is not Ready");
+        }
+    }
+
+    fn fleet<'a>(&'a self, spec: &'a Policy, report: &'a PolicyReport) -> Fleet<'a> {
+        let mut members = Vec::new();
+        for report in &report.replica_reports {
+            let index = report.replica.index;
+            let pod = self.shown.get(&index).filter(|pod| pod.key == report.replica).expect("[gone] reported");
+            let naive = &self.reference.replicas[&index];
+            let before = match self.history.gates.get(&pod.key) {
+                Some((container, gate)) if *container == pod.incarnation => Some(*gate),
+                // What is held of a container that no rule looked at is nobody's business.
+                Some(_) if RuleKind::ALL.iter().any(|kind| spec.rule(*kind).is_some()) => Some(None),
+                Some(_) | None => None,
+            };
+            let own = self.own(naive, pod, spec, report, before.map(|before| before.map(|(gate, _)| gate)));
+            members.push(Member { naive, pod, report, own, before });
+        }
+        let mut desired = BTreeMap::<OwnerKey, u32>::new();
+        for member in &members {
+            let owner = self.owners[&member.pod.owner];
+            let is_live = u32::from(member.pod.lifecycle == Lifecycle::Live);
+            match owner.kind {
+                OwnerKind::Other => *desired.entry(member.pod.owner).or_default() += is_live,
+                _ => drop(desired.insert(member.pod.owner, owner.desired)),
+            }
+        }
+        Fleet { spec, report, members, desired: desired.values().sum() }
+    }
+
+    /// Where the rules of a replica want its gate while the policy enforces.
+    fn own(
+        &self,
+        naive: &Naive,
+        pod: &Pod,
+        spec: &Policy,
+        report: &ReplicaReport,
+        before: Option<Option<Gate>>,
+    ) -> Option<(Gate, Own)> {
+        let stays_in =
+            |kind: RuleKind| before.map(|before| before == Some(Gate::Open) && !self.reference.ever_passed[kind]);
+        let has_rules = RuleKind::ALL.iter().any(|kind| spec.rule(*kind).is_some());
+        if has_rules && !pod.runs() {
+            return Some((Gate::Closed, Own::Absent));
+        }
+        if matches!(report.wants_restart, Some((_, Some(Obstacle::GaveUp { .. })))) {
+            return Some((Gate::Closed, if naive.started { Own::Failing } else { Own::Absent }));
+        }
+        if spec.rule(RuleKind::Startup).is_some() && !naive.started {
+            return stays_in(RuleKind::Startup).map(|stays| match stays {
+                true => (Gate::Open, Own::Unproven),
+                false => (Gate::Closed, Own::Absent),
+            });
+        }
+        if spec.rule(RuleKind::Readiness).is_none() {
+            return Some((Gate::Open, Own::Fine));
+        }
+        match naive.judgement(RuleKind::Readiness).verdict {
+            Some(Evidence::Pass) => Some((Gate::Open, Own::Fine)),
+            Some(_) => stays_in(RuleKind::Readiness).map(|stays| match stays {
+                true => (Gate::Open, Own::Unproven),
+                false => (Gate::Closed, if naive.started { Own::Failing } else { Own::FailingAtFirst }),
+            }),
+            None => before.map(|before| (before.unwrap_or(Gate::Closed), Own::Undecided)),
+        }
+    }
+}
+
+/// So many, or a share that is rounded down.
+fn amount(amount: Amount, all: u32) -> u32 {
+    match amount {
+        Amount::Count(count) => count,
+        Amount::Percent(percent) => all * percent / 100,
+    }
+}
+
+/// Since when something is so.
+fn since(before: Option<Time>, is_so: bool, now: Time) -> Option<Time> {
+    is_so.then(|| before.unwrap_or(now))
+}
