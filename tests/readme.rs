@@ -80,6 +80,7 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::NEVER_PASSED,
             conditions::PERIOD_STRETCHED,
             conditions::PROBER_ERRORS,
+            conditions::WRITES_LAG,
             conditions::EJECTION_NOT_EFFECTIVE,
             conditions::RESTART_HELD,
             conditions::BELOW_FLOOR,
