@@ -56,7 +56,7 @@ enum Command {
     Lab(LabArgs),
     /// Be a process of the local world
     #[command(subcommand, hide = true)]
-    FakeApp(fake_app::Command),
+    FakeApp(Box<fake_app::Command>),
     /// Run every combination of some fields' values on a scenario in the model
     Sweep(SweepArgs),
 }
@@ -130,7 +130,7 @@ pub fn main() -> ExitCode {
         Command::Simulate(args) => simulate(args),
         Command::Sweep(args) => sweep(args),
         Command::Lab(args) => lab(args),
-        Command::FakeApp(command) => run_fake_app(command),
+        Command::FakeApp(command) => run_fake_app(*command),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -16,7 +16,6 @@ use crate::api::HEARTBEAT;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The Lease of the pod that the process runs in.
-#[derive(Clone)]
 pub struct PodLease {
     leases: Api<Lease>,
     pod: String,

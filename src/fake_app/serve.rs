@@ -27,7 +27,7 @@ use crate::scenario::{Condition, Endpoint, Store, Stores, TrueState};
 const DRAIN: Duration = Duration::from_millis(200);
 
 /// What a replica has around it.
-#[derive(Clone, Default)]
+#[derive(Default)]
 pub struct Surroundings {
     /// The host's name, in a cluster the pod's.
     pub host: Option<String>,
@@ -51,7 +51,7 @@ pub async fn serve(script: Script, around: Surroundings, listener: TcpListener, 
         let name = app.host.clone().unwrap_or_else(|| address.to_string());
         Place::Registry(Directory(registry), Beat { name, port: address.port() })
     });
-    let places: Vec<Place> = registry.into_iter().chain(around.lease.map(Place::Lease)).collect();
+    let places: Vec<Place> = registry.into_iter().chain(around.lease.map(|lease| Place::Lease(Arc::new(lease)))).collect();
     let closing = CancellationToken::new();
     let mut listening = pin!(listen_while_there(&app.script, routes(app.clone()), listener, &closing));
     tokio::select! {
@@ -74,7 +74,7 @@ pub async fn serve(script: Script, around: Surroundings, listener: TcpListener, 
 #[derive(Clone)]
 enum Place {
     Registry(Directory, Beat),
-    Lease(PodLease),
+    Lease(Arc<PodLease>),
 }
 
 impl Place {
@@ -225,7 +225,8 @@ async fn beat(script: &Script, places: &[Place]) {
         until(next).await;
         now = next;
         let (beats, leaves) = (beat == Some(next) && script.beats(next), leave == Some(next));
-        for place in places.iter().cloned() {
+        for place in places {
+            let place = place.clone();
             // On its own, so that a slow registry delays no further beat.
             tokio::spawn(async move {
                 if beats {
