@@ -30,7 +30,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Run the controller
-    Controller(ControllerArgs),
+    Controller(Box<ControllerArgs>),
     /// Print the CustomResourceDefinition of ProbePolicy
     Crd,
     /// Print the JSON Schema of a file that people write
@@ -121,7 +121,7 @@ struct BadInput(String);
 /// if the input makes no sense; then a sentence about it is on standard error.
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Controller(args) => run_controller(args),
+        Command::Controller(args) => run_controller(*args),
         Command::Crd => print_crd(),
         Command::Schema { of: Written::Scenario } => print_schema(),
         Command::Validate { files } => validate(&files),

@@ -116,9 +116,13 @@ impl GateKeeper {
         !overtaken && self.retry.is_none() && self.turn.is_none()
     }
 
-    /// The same time, unless the gate is open already.
-    pub(super) fn release(&self, release: Option<Time>) -> Option<Time> {
-        release.filter(|_| self.stance.last() != Some(Gate::Open))
+    /// The same time, unless the gate is open already, or is going to be.
+    pub(super) fn release(&self, release: Option<Time>, seen: GateSeen) -> Option<Time> {
+        let is_open = match self.held() {
+            Some((gate, _)) => gate == Gate::Open,
+            None => seen == GateSeen::Set(Gate::Open),
+        };
+        release.filter(|_| !is_open)
     }
 
     /// When the gate is to be written, or written again.

@@ -294,7 +294,7 @@ impl Replica {
             wake(pulse.turns(), "beat overdue");
         }
         if self.seen.gate != GateSeen::Ungated {
-            wake(self.gate.release(self.release), "gate without a policy");
+            wake(self.gate.release(self.release, self.seen.gate), "gate without a policy");
         }
         wake(self.gate.next_write(), "gate to be written");
         wake(self.decided().stays_until(), "gate may be turned");

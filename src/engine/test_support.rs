@@ -65,6 +65,7 @@ pub(super) struct Bench {
     pub(super) done: Vec<(Time, Effect)>,
     /// How the world answers restarts and gate writes.
     pub(super) restart_result: EffectResult,
+    pub(super) gate_result: EffectResult,
     pub(super) intent_result: EffectResult,
     pub(super) attempts: u32,
 }
@@ -78,6 +79,7 @@ impl Bench {
             seen: BTreeMap::new(),
             done: Vec::new(),
             restart_result: EffectResult::Applied,
+            gate_result: EffectResult::Applied,
             intent_result: EffectResult::Applied,
             attempts: 0,
         };
@@ -222,8 +224,8 @@ impl Bench {
             }
             Effect::SetGate { replica, gate, .. } => {
                 let (replica, gate) = (*replica, *gate);
-                self.tell(Input::GateResult { replica, result: EffectResult::Applied });
-                if let Some(gate) = gate {
+                self.tell(Input::GateResult { replica, result: self.gate_result });
+                if let Some(gate) = gate.filter(|_| self.gate_result == EffectResult::Applied) {
                     self.show(replica.index, |seen| {
                         seen.gate = GateSeen::Set(gate);
                         seen.ready = if gate == Gate::Open { Readiness::Ready } else { Readiness::NotReady };

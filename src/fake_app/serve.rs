@@ -51,7 +51,8 @@ pub async fn serve(script: Script, around: Surroundings, listener: TcpListener, 
         let name = app.host.clone().unwrap_or_else(|| address.to_string());
         Place::Registry(Directory(registry), Beat { name, port: address.port() })
     });
-    let places: Vec<Place> = registry.into_iter().chain(around.lease.map(|lease| Place::Lease(Arc::new(lease)))).collect();
+    let places: Vec<Place> =
+        registry.into_iter().chain(around.lease.map(|lease| Place::Lease(Arc::new(lease)))).collect();
     let closing = CancellationToken::new();
     let mut listening = pin!(listen_while_there(&app.script, routes(app.clone()), listener, &closing));
     tokio::select! {

@@ -39,6 +39,8 @@ pub struct Restarted {
     pub decided: Time,
     /// By how much the clock of whoever decided it was ahead.
     pub ahead: Span,
+    /// Its owner has created it again.
+    pub is_back: bool,
 }
 
 /// The policy as the API server holds it.
@@ -202,6 +204,7 @@ impl Cluster {
         };
         pod.run_again(now, wall, random);
         self.pods.insert(index, pod);
+        self.restarted.entry(index).and_modify(|past| past.is_back = true);
         Some(index)
     }
 
@@ -242,7 +245,7 @@ impl Cluster {
         let Some(pod) = self.pod_mut(replica) else { return EffectResult::Refused(Refusal::Changed) };
         if pod.lifecycle == Lifecycle::Live {
             pod.lifecycle = Lifecycle::Terminating;
-            self.restarted.insert(replica.index, Restarted { replica, decided, ahead });
+            self.restarted.insert(replica.index, Restarted { replica, decided, ahead, is_back: false });
         }
         EffectResult::Applied
     }

@@ -181,8 +181,7 @@ impl Controller {
         // What was written by another clock tells this one nothing.
         let past = || cluster.restarted.iter().filter(|(_, past)| past.ahead == self.ahead);
         let is_under_way = |(index, past): &(&u32, &Restarted)| {
-            let is_back = cluster.pods.get(index).is_some_and(|pod| pod.key != past.replica);
-            !is_back && past.decided + SHORTEST_DEADLINE > *now && **index != pod.key.index
+            !past.is_back && past.decided + SHORTEST_DEADLINE > *now && **index != pod.key.index
         };
         let under_way = past().filter(is_under_way).count() as u32;
         assert!(under_way < allowed, "[concurrent] {under_way} pods are not back, and {allowed} may be in a restart");

@@ -215,15 +215,15 @@ impl Naive {
     }
 
     /// Judged by the liveness rule, and how: what a breaker counts.
-    pub fn liveness(&self, pod: &Pod) -> Option<Evidence> {
-        let counts = self.started && pod.runs() && pod.lifecycle == Lifecycle::Live;
+    pub fn liveness(&self, spec: &Policy, pod: &Pod) -> Option<Evidence> {
+        let counts = self.started && counts(spec, pod);
         self.judgement(RuleKind::Liveness).last.filter(|_| counts).map(OutcomeClass::evidence)
     }
 
     /// Judged by the readiness rule, and how: what a shared failure is told by.
     pub fn readiness(&self, spec: &Policy, pod: &Pod) -> Option<OutcomeClass> {
         let may = self.started || spec.rule(RuleKind::Startup).is_none();
-        let counts = may && pod.runs() && pod.lifecycle == Lifecycle::Live;
+        let counts = may && counts(spec, pod);
         self.judgement(RuleKind::Readiness).last.filter(|_| counts)
     }
 
@@ -256,6 +256,11 @@ impl File {
             self.add(entry);
         }
     }
+}
+
+/// Who is paused, down or being ended is in no ratio.
+fn counts(spec: &Policy, pod: &Pod) -> bool {
+    spec.mode != Mode::Paused && pod.runs() && pod.lifecycle == Lifecycle::Live
 }
 
 /// Reads a list of answers from its beginning.

@@ -49,7 +49,11 @@ impl Fleet {
         recorder: &mut Recorder<'_>,
     ) {
         let Some(spec) = &self.spec else { return };
-        let Some((gate, reason)) = gate::foreseen(replica, self, spec, now) else { return };
+        let decided = gate::foreseen(replica, self, spec, now);
+        if let Some(foreseen) = &mut replica.foreseen {
+            foreseen.stance.dwell(spec.dwell.as_ref(), decided, now);
+        }
+        let Some((gate, reason)) = decided else { return };
         let (shared, failures) = (self.is_shared(RuleKind::Readiness), replica.readiness_failures());
         let (Some(foreseen), Some(Foresight { would_have, .. })) =
             (&mut replica.foreseen, self.foresight.as_deref_mut())
@@ -57,7 +61,6 @@ impl Fleet {
             return;
         };
         let why = foreseen.stance.held().map(|(_, reason)| reason.name());
-        foreseen.stance.dwell(self.spec.as_ref().and_then(|spec| spec.dwell.as_ref()), Some((gate, reason)), now);
         let moves = foreseen.stance.take(gate, reason, failures);
         let passes = replica.judges.readiness.as_ref().is_none_or(|judge| judge.passes());
         let was_inherited = foreseen.is_inherited;

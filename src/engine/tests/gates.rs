@@ -90,6 +90,24 @@ fn a_replica_that_no_policy_selects_is_let_in_after_thirty_seconds_not_before() 
 }
 
 #[test]
+fn an_admission_that_was_refused_is_made_once_no_policy_selects_the_replica() {
+    let mut bench = Bench::with(policy());
+    bench.add(0);
+    bench.answer(0, OutcomeClass::BadStatus { status: 503 });
+    bench.pass(2);
+    bench.gate_result = EffectResult::Refused(Refusal::Failed);
+    bench.answer(0, OutcomeClass::Passed);
+    bench.pass(1);
+    bench.replace_container(0);
+    bench.show(0, |seen| (seen.policy, seen.targets) = (None, PerRule::default()));
+    bench.settle();
+    bench.gate_result = EffectResult::Applied;
+    assert_eq!(bench.gate(0), CLOSED);
+    bench.pass(31);
+    assert_eq!(bench.gate(0), OPEN);
+}
+
+#[test]
 fn without_a_valid_policy_ever_the_gate_is_open_and_says_why() {
     let mut bench = Bench::new();
     bench.tell(Input::PolicyInvalid { policy: POLICY });

@@ -27,7 +27,7 @@ impl Fleet<'_> {
 
     /// So many replicas are liveness suspects that a breaker is open.
     pub(super) fn opens(&self) -> bool {
-        let latest = |member: &Member<'_>| member.naive.liveness(member.pod);
+        let latest = |member: &Member<'_>| member.naive.liveness(self.spec, member.pod);
         let (suspect, judged) = tally(self.members.iter().filter_map(latest));
         self.spec
             .fleet
