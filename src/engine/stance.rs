@@ -28,11 +28,6 @@ impl Stance {
         self.held
     }
 
-    /// What was decided last, for whatever container.
-    pub(super) fn last(&self) -> Option<Gate> {
-        self.last
-    }
-
     /// It was decided that it stands open.
     pub(super) fn is_open(&self) -> bool {
         self.held.is_some_and(|(gate, _)| gate == Gate::Open)
