@@ -35,7 +35,6 @@ pub struct Cluster {
 /// A restart that was carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct Restarted {
-    pub replica: ReplicaKey,
     pub decided: Time,
     /// By how much the clock of whoever decided it was ahead.
     pub ahead: Span,
@@ -245,7 +244,7 @@ impl Cluster {
         let Some(pod) = self.pod_mut(replica) else { return EffectResult::Refused(Refusal::Changed) };
         if pod.lifecycle == Lifecycle::Live {
             pod.lifecycle = Lifecycle::Terminating;
-            self.restarted.insert(replica.index, Restarted { replica, decided, ahead, is_back: false });
+            self.restarted.insert(replica.index, Restarted { decided, ahead, is_back: false });
         }
         EffectResult::Applied
     }

@@ -12,7 +12,8 @@ impl Controller {
         if self.cut_until > around.now {
             return;
         }
-        let due: Vec<_> = self.stale.extract_if(.., |_, at| *at <= around.now).map(|(thing, _)| thing).collect();
+        let due: Vec<_> = self.stale.iter().filter(|(_, at)| **at <= around.now).map(|(thing, _)| *thing).collect();
+        self.stale.retain(|_, at| *at > around.now);
         for thing in due {
             if let Thing::Pod(index) = thing
                 && around.random.one_in(2)
