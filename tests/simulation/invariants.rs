@@ -254,8 +254,10 @@ impl Controller {
         report: &ReplicaReport,
         before: Option<Option<Gate>>,
     ) -> Option<(Gate, Own)> {
-        let stays_in =
-            |kind: RuleKind| before.map(|before| before == Some(Gate::Open) && !self.reference.ever_passed[kind]);
+        let stays_in = |kind: RuleKind| match self.reference.ever_passed[kind] {
+            true => Some(false),
+            false => before.map(|before| before == Some(Gate::Open)),
+        };
         let has_rules = RuleKind::ALL.iter().any(|kind| spec.rule(*kind).is_some());
         if has_rules && !pod.runs() {
             return Some((Gate::Closed, Own::Absent));
