@@ -182,10 +182,14 @@ fn sh(command: &str) -> Output {
 /// Every command that is shown, with the output that is shown for the last one of a block.
 fn commands() -> Vec<(String, Option<String>)> {
     let mut commands: Vec<(String, Option<String>)> = Vec::new();
+    let mut file = String::new();
     for block in blocks("") {
         match (block.language.as_str(), commands.last_mut()) {
-            ("sh", _) => commands.extend(block.text.lines().map(|line| (line.to_owned(), None))),
-            ("text", Some((_, output))) => *output = Some(block.text),
+            ("sh", _) => {
+                commands.extend(block.text.lines().map(|line| (line.to_owned(), None)));
+                file = block.file;
+            }
+            ("text", Some((_, output))) if block.file == file => *output = Some(block.text),
             _ => {}
         }
     }
