@@ -61,6 +61,7 @@ pub struct ProbePolicyStatus {
 
     /// How long replicas took to start, by revision, the oldest first: the latest three.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 3))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub startups: Vec<StartupStatus>,
 
@@ -176,6 +177,7 @@ pub struct StartupStatus {
 
     /// The starts by how long they took; those without any are left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 12))]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
     pub buckets: Vec<StartupBucket>,
 }
