@@ -74,10 +74,7 @@ async fn prepare_takes_all_pods_out_until_they_pass_and_rolling_as_many_as_may_r
     let readiness = "readiness: {httpGet: {port: http, path: /ready}, period: 2s, successThreshold: 3}";
     namespace.policy("fake", &["mode: Enforce", readiness, "pool: {onPolicyChange: Prepare}"]).await;
     let witness = Witness::new(&namespace).await;
-    let start = namespace.launch(&Fleet::stateful_set(3)).await;
-    for pod in ["fake-0", "fake-1", "fake-2"] {
-        witness.enters_pool(pod, start).await;
-    }
+    namespace.launch(&Fleet::stateful_set(3)).await;
 
     let edited = Timestamp::now();
     let generation = namespace.edit_policy("fake", json!({"readiness": {"httpGet": {"path": "/live"}}})).await;
