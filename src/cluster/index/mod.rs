@@ -243,15 +243,26 @@ impl Index {
     }
 }
 
-impl Listed for PodRecord {
-    type Key = ObjectName;
-    type Order = ObjectName;
-    fn key(&self) -> ObjectName {
-        self.name.clone()
-    }
-    fn order(&self) -> ObjectName {
-        self.name.clone()
-    }
+/// By name, and in the order of the names.
+macro_rules! listed_by_name {
+    ($($record:ty, $name:ty;)*) => {
+        $(impl Listed for $record {
+            type Key = $name;
+            type Order = $name;
+            fn key(&self) -> $name {
+                self.name.clone()
+            }
+            fn order(&self) -> $name {
+                self.name.clone()
+            }
+        })*
+    };
+}
+
+listed_by_name! {
+    PodRecord, ObjectName;
+    LeaseRecord, ObjectName;
+    NodeRecord, Box<str>;
 }
 
 /// The oldest first: keys are handed out in that order.
@@ -263,28 +274,6 @@ impl Listed for PolicyRecord {
     }
     fn order(&self) -> (Time, ObjectName) {
         (self.created, self.name.clone())
-    }
-}
-
-impl Listed for LeaseRecord {
-    type Key = ObjectName;
-    type Order = ObjectName;
-    fn key(&self) -> ObjectName {
-        self.name.clone()
-    }
-    fn order(&self) -> ObjectName {
-        self.name.clone()
-    }
-}
-
-impl Listed for NodeRecord {
-    type Key = Box<str>;
-    type Order = Box<str>;
-    fn key(&self) -> Box<str> {
-        self.name.clone()
-    }
-    fn order(&self) -> Box<str> {
-        self.name.clone()
     }
 }
 
