@@ -108,8 +108,7 @@ impl Engine {
         let mut edited_away = false;
         let change = match slot {
             Some(replica) => {
-                let before = replica.seen.policy;
-                match before.and_then(|before| Some((before, self.fleets.get_mut(before)?))) {
+                match kept(&mut self.fleets, replica) {
                     Some((before, fleet)) if Some(before) != policy => {
                         edited_away = replica.reconciled_with.is_some_and(|(edition, _)| edition != fleet.edition);
                         fleet.leave(before, replica);
@@ -153,7 +152,7 @@ impl Engine {
         if let Some(ceiling) = &mut self.ceiling {
             ceiling.count(&mut gone, Rate::default());
         }
-        if let Some((policy, fleet)) = gone.seen.policy.and_then(|key| Some((key, self.fleets.get_mut(key)?))) {
+        if let Some((policy, fleet)) = kept(&mut self.fleets, &gone) {
             fleet.leave(policy, &mut gone);
             fleet.count_desired(&self.owners);
             self.fleet_agenda.touch(policy.0);

@@ -216,7 +216,7 @@ impl Replica {
     pub(super) fn may_ask(&self) -> PerRule<bool> {
         let started = self.is_started();
         let others = started || self.startup_rule_is_absent();
-        let asked = self.pause.is_none() && self.is_live();
+        let asked = self.is_followed();
         PerRule::from_fn(|kind| {
             let turn = match kind {
                 RuleKind::Startup => !started,

@@ -225,8 +225,8 @@ fn enforced(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> (Gat
 /// Where the gate of a replica would stand if its policy, which is observed, were enforced. `None` leaves it as it is.
 pub(super) fn foreseen(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> Option<(Gate, Reason)> {
     replica.foreseen.as_ref()?;
-    let is_left_alone = replica.seen.gate == GateSeen::Ungated || replica.pause.is_some() || !replica.is_live();
-    (!is_left_alone).then(|| enforced(replica, policy, spec, now))
+    let is_moved = replica.seen.gate != GateSeen::Ungated && replica.is_followed();
+    is_moved.then(|| enforced(replica, policy, spec, now))
 }
 
 /// A container that nobody has decided on yet is let in; the others are left as they are.
@@ -236,7 +236,7 @@ fn let_in(replica: &Replica, reason: Reason) -> Option<(Gate, Reason)> {
 
 /// What a replica's own rules say of the pool; `None` if it has not started, does not run, is paused or being ended.
 pub(super) fn stand(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> Option<Stand> {
-    if spec.mode == Mode::Paused || replica.pause.is_some() || !replica.is_live() {
+    if !replica.is_followed() {
         return None;
     }
     let own = own(replica, policy, spec);
@@ -308,8 +308,6 @@ fn is_failing(replica: &Replica, reason: Reason) -> bool {
 }
 
 fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
-    let held = replica.decided().held().map(|(gate, _)| gate);
-    let never_passed = |rule| (Gate::Open, Reason::Held { rule, by: Obstacle::NeverPassed });
     if !replica.is_running() {
         return (Gate::Closed, Reason::NotRunning);
     }
@@ -319,10 +317,8 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
         return (Gate::Closed, Reason::Held { rule, by });
     }
     if replica.judges.startup.is_some() && !replica.is_started() {
-        return match held {
-            Some(Gate::Open) if !policy.ever_passed.startup => never_passed(RuleKind::Startup),
-            Some(_) | None => (Gate::Closed, Reason::Starting),
-        };
+        let is_spared = replica.decided().is_open() && !policy.ever_passed.startup;
+        return if is_spared { never_passed(RuleKind::Startup) } else { (Gate::Closed, Reason::Starting) };
     }
     let asked = by_readiness(replica, policy, spec);
     match &replica.pulse {
@@ -332,7 +328,6 @@ fn own(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
 }
 
 fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reason) {
-    let held = replica.decided().held().map(|(gate, _)| gate);
     let (Some(readiness), Some(rule)) = (&replica.judges.readiness, spec.rule(RuleKind::Readiness)) else {
         let problem = |rule| replica.problem(rule).map(|problem| Reason::Unusable { rule, problem });
         let reason = problem(RuleKind::Readiness).or_else(|| problem(RuleKind::Startup)).unwrap_or(Reason::NoRule);
@@ -343,8 +338,8 @@ fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reas
             (Gate::Open, Reason::Passed { rule: RuleKind::Readiness, streak: readiness.passes })
         }
         (_, Proof::Awaited) => (Gate::Open, Reason::AwaitsTurn { rule: RuleKind::Readiness }),
-        (Some(Opinion::Bad), _) if held == Some(Gate::Open) && !policy.ever_passed.readiness => {
-            (Gate::Open, Reason::Held { rule: RuleKind::Readiness, by: Obstacle::NeverPassed })
+        (Some(Opinion::Bad), _) if replica.decided().is_open() && !policy.ever_passed.readiness => {
+            never_passed(RuleKind::Readiness)
         }
         (Some(Opinion::Bad), _) => (Gate::Closed, readiness.failed(RuleKind::Readiness, rule)),
         (None, Proof::Preparing) => (Gate::Closed, Reason::Preparing { rule: RuleKind::Readiness }),
@@ -356,6 +351,11 @@ fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reas
             Some(held) => held,
         },
     }
+}
+
+/// A rule that nobody has passed yet ejects nobody who is in.
+fn never_passed(rule: RuleKind) -> (Gate, Reason) {
+    (Gate::Open, Reason::Held { rule, by: Obstacle::NeverPassed })
 }
 
 /// What the beats say, beside what the readiness rule does: either keeps it out.

@@ -2,7 +2,7 @@
 
 use super::pulse::{Pulse, Turned};
 use super::replica::{Replica, runs};
-use super::{Gate, Mode, Policy, Presence, Time};
+use super::{Policy, Presence, Time};
 
 /// What came of a beat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,9 +30,9 @@ impl Replica {
     }
 
     /// Concludes from its silence, if there is a heartbeat rule. Beats until `deaf_until` may not have reached us.
-    pub(super) fn listen(&mut self, policy: &Policy, deaf_until: Time, now: Time) {
+    pub(super) fn listen(&mut self, deaf_until: Time, now: Time) {
         let Some(mut pulse) = self.pulse else { return };
-        pulse.expect(self.is_to_beat(policy).then_some(now), deaf_until);
+        pulse.expect(self.is_to_beat().then_some(now), deaf_until);
         self.turned(pulse.conclude(now));
         self.pulse = Some(pulse);
     }
@@ -52,7 +52,7 @@ impl Replica {
 
     /// Counts its silence anew if it is held in the pool in spite of it. Says whether it is.
     pub(super) fn await_anew(&mut self, now: Time) -> bool {
-        let is_in = self.gate.held().is_some_and(|(gate, _)| gate == Gate::Open);
+        let is_in = self.gate.stance().is_open();
         let held = self.pulse.as_mut().filter(|pulse| is_in && pulse.presence() == Presence::Missing);
         let is_held = held.is_some();
         if let Some(pulse) = held {
@@ -70,11 +70,11 @@ impl Replica {
         }
     }
 
-    /// Nobody who is starting, down, being ended or not asked at all is expected to beat.
-    fn is_to_beat(&self, policy: &Policy) -> bool {
+    /// Nobody who is starting, down, paused or being ended is expected to beat.
+    fn is_to_beat(&self) -> bool {
         let runs = self.beating().is_some_and(|container| runs(container.state));
         let others = self.is_started() || self.startup_rule_is_absent();
-        policy.mode != Mode::Paused && self.is_live() && runs && others
+        self.is_followed() && runs && others
     }
 
     fn turned(&mut self, turned: Turned) {

@@ -285,9 +285,7 @@ impl Engine {
         for index in fleet.members.clone() {
             let Some(Some(replica)) = self.replicas.get_mut(index as usize) else { continue };
             replica.reconcile(Some(fleet), stretch, now);
-            if let Some(spec) = &fleet.spec {
-                replica.listen(spec, self.deaf_until, now);
-            }
+            replica.listen(self.deaf_until, now);
             fleet.compare(policy, replica, now);
         }
     }
@@ -298,9 +296,7 @@ impl Engine {
         let key = replica.seen.policy;
         let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
         replica.reconcile(fleet.as_deref(), stretch, now);
-        if let Some(spec) = fleet.as_ref().and_then(|fleet| fleet.spec.as_ref()) {
-            replica.listen(spec, self.deaf_until, now);
-        }
+        replica.listen(self.deaf_until, now);
         if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
             && !replica.is_settled
             && fleet.compare(key, replica, now)

@@ -155,7 +155,7 @@ impl Replica {
         if self.pulse.is_none() {
             return asked;
         }
-        match (&self.judges.readiness, asked, self.beats().filter(|_| self.is_live() && self.is_running())) {
+        match (&self.judges.readiness, asked, self.beats().filter(|_| self.is_followed() && self.is_running())) {
             (_, Some(failed), _) if failed.failure().is_some() => Some(failed),
             (_, _, Some(Evidence::Fail)) => Some(OutcomeClass::NoResponse),
             (Some(_), None, _) | (_, _, None | Some(Evidence::Nothing)) => None,
@@ -177,7 +177,7 @@ impl Replica {
     fn latest(&self, kind: RuleKind) -> Option<OutcomeClass> {
         let container = self.container(kind).filter(|container| runs(container.state))?;
         let judge = self.judges[kind].as_ref().filter(|judge| judge.container == container.incarnation)?;
-        judge.last.filter(|_| self.is_live() && self.pause.is_none())
+        judge.last.filter(|_| self.is_followed())
     }
 
     /// How far it is with what readiness asks since an edit.
@@ -195,6 +195,11 @@ impl Replica {
     /// It is meant to run.
     pub(super) fn is_live(&self) -> bool {
         self.seen.lifecycle == Lifecycle::Live
+    }
+
+    /// It is meant to run, and nobody lets it alone: it is asked, expected to beat, compared, and let in or ejected.
+    pub(super) fn is_followed(&self) -> bool {
+        self.is_live() && self.pause.is_none()
     }
 
     /// Where it sits.

@@ -126,8 +126,8 @@ impl Fleet {
     fn is_shared(&self, rule: RuleKind) -> bool {
         match rule {
             RuleKind::Startup => false,
-            RuleKind::Liveness => self.standings.liveness.is_shared(),
-            RuleKind::Readiness => self.standings.readiness.is_shared(),
+            RuleKind::Liveness => self.standings.liveness.are_most_failing(),
+            RuleKind::Readiness => self.standings.readiness.are_most_failing(),
         }
     }
 }

@@ -75,9 +75,14 @@ impl Judged {
         }
     }
 
-    /// At least two fail, and more than half.
-    pub(super) fn is_shared(&self) -> bool {
-        self.all.failing >= 2 && self.all.failing > self.all.passing
+    /// So many are at least two, and more than half.
+    pub(super) fn are_most(&self, failing: u32) -> bool {
+        failing >= 2 && failing > self.all.judged() / 2
+    }
+
+    /// Most fail, however they do.
+    pub(super) fn are_most_failing(&self) -> bool {
+        self.are_most(self.all.failing)
     }
 
     /// How many fail as one that fails so; for one that does not fail, in whatever way.

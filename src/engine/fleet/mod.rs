@@ -160,14 +160,15 @@ impl Fleet {
         let Some(spec) = &self.spec else { return false };
         let observes = spec.mode == Mode::Observe;
         let breaker = spec.fleet.breaker;
+        let readiness = match spec.fleet.shared_failure {
+            SharedFailure::Hold => replica.readiness(),
+            SharedFailure::Ignore => observes.then(|| replica.readiness()).flatten(),
+        };
         let latest = Latest {
             kin: Kin { node: replica.seen.node, revision: replica.seen.revision },
             startup: breaker.and_then(|_| self.startup(replica, spec)),
             liveness: (observes || breaker.is_some()).then(|| replica.liveness()).flatten().and_then(Sign::of),
-            readiness: match spec.fleet.shared_failure {
-                SharedFailure::Hold => replica.readiness().and_then(Sign::of),
-                SharedFailure::Ignore => observes.then(|| replica.readiness()).flatten().and_then(Sign::of),
-            },
+            readiness: readiness.and_then(Sign::of),
             stand: spec.floor.and_then(|_| gate::stand(replica, self, spec, now)),
             proof: rolling::counted(spec.on_policy_change, replica.proof()),
         };
@@ -197,9 +198,8 @@ impl Fleet {
             return Some(shared(Among::Node, failing, failing));
         }
         let failing = judged.failing_like(failed.and_then(OutcomeClass::failure));
-        let is_shared = failing >= 2 && failing > judged.all.judged() / 2;
         let is_theirs = || judged.is_of_revision(replica.seen.revision);
-        (is_shared && !is_theirs()).then(|| shared(Among::Fleet, failing, judged.all.judged()))
+        (judged.are_most(failing) && !is_theirs()).then(|| shared(Among::Fleet, failing, judged.all.judged()))
     }
 
     /// Whether a replica starts: it has, or it has failed to, and its seat has not come back well since.
@@ -291,7 +291,7 @@ impl Fleet {
             self.look_at_all(look);
         }
         self.restarts.budget.fit(spec.restart.budget, look.now);
-        let together = spec.heartbeat.is_some() && self.standings.readiness.is_shared();
+        let together = spec.heartbeat.is_some() && self.standings.readiness.are_most_failing();
         if std::mem::replace(&mut self.fails_together, together) && !together {
             self.await_anew(look);
         }

@@ -67,31 +67,24 @@ impl Fleet {
                     && wanting.get(&replica.key.index).is_some_and(|(_, rule)| *rule == intent.rule)
                     && order.container == replica.lead().map(|lead| lead.incarnation)
             });
-            match (result, wanted, order.container) {
-                (EffectResult::Applied, Some(replica), Some(incarnation)) => {
-                    seat.send();
-                    let replica = replica.key;
-                    look.recorder.push(Effect::Restart {
-                        policy: look.key,
-                        replica,
-                        rule: intent.rule,
-                        incarnation,
-                        method: spec.restart.method,
-                        grace_period: spec.restart.grace_period,
-                    });
-                }
-                (EffectResult::Applied, _, _) => {
-                    seat.drop_intent();
-                    orders = Orders::CalledOff;
-                }
-                (EffectResult::Refused(refusal), _, _) => {
-                    seat.refuse(refusal, look.now);
-                    orders = Orders::CalledOff;
-                }
-                (EffectResult::Unknown, _, _) => {
-                    seat.refuse(Refusal::Failed, look.now);
-                    orders = Orders::CalledOff;
-                }
+            if let (EffectResult::Applied, Some(replica), Some(incarnation)) = (result, wanted, order.container) {
+                seat.send();
+                let replica = replica.key;
+                look.recorder.push(Effect::Restart {
+                    policy: look.key,
+                    replica,
+                    rule: intent.rule,
+                    incarnation,
+                    method: spec.restart.method,
+                    grace_period: spec.restart.grace_period,
+                });
+                continue;
+            }
+            orders = Orders::CalledOff;
+            match result {
+                EffectResult::Applied => seat.drop_intent(),
+                EffectResult::Refused(refusal) => seat.refuse(refusal, look.now),
+                EffectResult::Unknown => seat.refuse(Refusal::Failed, look.now),
             }
         }
         orders

@@ -189,6 +189,16 @@ fn a_pause_counts_against_nobody() {
     assert_eq!(bench.gate(0), CLOSED);
 }
 
+#[test]
+fn a_paused_replica_owes_no_beat_and_then_has_a_whole_time_to_live() {
+    let mut bench = beating(beats_only(), 1);
+    bench.show(0, |seen| seen.paused_until = Some(Time::ZERO + Span::from_secs(60)));
+    bench.pass(60);
+    assert_eq!(bench.gate(0), OPEN);
+    bench.pass(1);
+    assert_eq!(bench.gate(0), CLOSED);
+}
+
 /// A shared path of the beats, say: they stop within one second, but not in one instant.
 #[test]
 fn beats_that_most_replicas_lost_eject_nobody() {

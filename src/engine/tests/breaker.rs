@@ -10,7 +10,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 };
 
 /// The policy with its breaker, and without the other guards.
-fn guarded() -> Policy {
+pub(super) fn guarded() -> Policy {
     let backoff = Backoff { initial: Span::ZERO, ..policy().restart.backoff };
     Policy {
         restart: RestartSettings { max_concurrent: Amount::Percent(100), backoff, ..policy().restart },

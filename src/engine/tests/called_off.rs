@@ -1,6 +1,6 @@
 //! Restarts that were decided and written down, and are not wanted any more when that is acknowledged.
 
-use super::one_instant::answered;
+use super::one_instant::ask;
 use super::*;
 
 /// A replica whose rule of that kind has just asked for a restart, with the intent on its way.
@@ -13,13 +13,7 @@ fn intended(policy: Policy, kind: RuleKind) -> Bench {
     bench.answer(0, OutcomeClass::Refused);
     loop {
         bench.now = bench.now + Span::from_secs(1);
-        let mut effects = Vec::new();
-        bench.engine.poll(bench.now, &mut effects);
-        for effect in effects {
-            if let Effect::StartAttempt { attempt, .. } = effect {
-                answered(&mut bench, &[attempt], OutcomeClass::Refused);
-            }
-        }
+        ask(&mut bench, OutcomeClass::Refused);
         let mut effects = Vec::new();
         bench.engine.poll(bench.now, &mut effects);
         if effects.iter().any(|effect| matches!(effect, Effect::RecordIntent { rule, .. } if *rule == kind)) {
@@ -54,13 +48,7 @@ fn one_that_is_called_off_leaves_nothing_that_is_due_already() {
     bench.answers.insert((0, RuleKind::Liveness), OutcomeClass::Refused);
     bench.intent_result = EffectResult::Unknown;
     bench.now = bench.now + Span::from_secs(1);
-    let mut effects = Vec::new();
-    bench.engine.poll(bench.now, &mut effects);
-    for effect in effects {
-        if let Effect::StartAttempt { attempt, .. } = effect {
-            answered(&mut bench, &[attempt], OutcomeClass::Refused);
-        }
-    }
+    ask(&mut bench, OutcomeClass::Refused);
     bench.engine.poll(bench.now, &mut Vec::new());
     bench.now = bench.now + Span::from_secs(10);
     policy.mode = Mode::Observe;
@@ -77,13 +65,7 @@ fn one_whose_rule_was_removed_is_not_ordered_for_another_rule() {
     edited.rules.liveness = Some(rule(1, 1));
     bench.set(edited);
     bench.now = bench.now + Span::from_secs(1);
-    let mut effects = Vec::new();
-    bench.engine.poll(bench.now, &mut effects);
-    for effect in effects {
-        if let Effect::StartAttempt { attempt, .. } = effect {
-            answered(&mut bench, &[attempt], OutcomeClass::Refused);
-        }
-    }
+    ask(&mut bench, OutcomeClass::Refused);
     let effects = acknowledged(&mut bench);
     assert!(!effects.iter().any(|effect| matches!(effect, Effect::Restart { .. })), "{effects:?}");
 }

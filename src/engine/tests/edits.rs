@@ -1,13 +1,11 @@
 //! What an edit does to what is under way.
 
+use super::restarts::stuck;
 use super::*;
 
 #[test]
 fn a_lower_threshold_holds_at_once_and_a_higher_one_voids_what_waits() {
-    let mut bench = Bench::with(policy());
-    bench.add(0);
-    bench.pass(3);
-    bench.answer(0, OutcomeClass::NoResponse);
+    let mut bench = stuck(policy());
     bench.pass(2);
     let mut lower = policy();
     lower.rules.liveness.as_mut().unwrap().failure_threshold = std::num::NonZeroU32::new(2).unwrap();
@@ -58,10 +56,7 @@ fn an_added_startup_rule_does_not_throw_out_who_is_in() {
 
 #[test]
 fn a_removed_rule_takes_its_waiting_restart_with_it() {
-    let mut bench = Bench::with(policy());
-    bench.add(0);
-    bench.pass(3);
-    bench.answer(0, OutcomeClass::NoResponse);
+    let mut bench = stuck(policy());
     bench.restart_result = EffectResult::Refused(Refusal::Budget);
     bench.pass(4);
     bench.set(Policy { rules: PerRule { liveness: None, ..policy().rules }, ..policy() });
@@ -73,10 +68,7 @@ fn a_removed_rule_takes_its_waiting_restart_with_it() {
 
 #[test]
 fn observing_voids_a_restart_that_waits() {
-    let mut bench = Bench::with(policy());
-    bench.add(0);
-    bench.pass(3);
-    bench.answer(0, OutcomeClass::NoResponse);
+    let mut bench = stuck(policy());
     bench.restart_result = EffectResult::Refused(Refusal::Budget);
     bench.pass(4);
     bench.set(Policy { mode: Mode::Observe, ..policy() });

@@ -1,5 +1,6 @@
 //! Whether restarts help: after so many in a row that did not, there are no more.
 
+use super::restarts::stuck;
 use super::*;
 
 /// One replica that answers nothing from second 3 on, in whatever container, under this limit and without a backoff.
@@ -7,11 +8,7 @@ fn hopeless(give_up_after: Option<u32>) -> Bench {
     let backoff = Backoff { initial: Span::ZERO, ..policy().restart.backoff };
     let give_up_after = give_up_after.and_then(NonZeroU32::new);
     let restart = RestartSettings { backoff, give_up_after, ..policy().restart };
-    let mut bench = Bench::with(Policy { restart, ..policy() });
-    bench.add(0);
-    bench.pass(3);
-    bench.answer(0, OutcomeClass::NoResponse);
-    bench
+    stuck(Policy { restart, ..policy() })
 }
 
 /// Lets time pass; whoever is restarted gets a new container.

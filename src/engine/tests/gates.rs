@@ -1,5 +1,6 @@
 //! When a replica is in the pool.
 
+use super::restarts::stuck;
 use super::*;
 
 #[test]
@@ -43,10 +44,7 @@ fn the_first_sight_of_a_container_that_does_not_run_closes_the_gate() {
 
 #[test]
 fn a_replacement_container_inherits_no_verdict() {
-    let mut bench = Bench::with(policy());
-    bench.add(0);
-    bench.pass(3);
-    bench.answer(0, OutcomeClass::NoResponse);
+    let mut bench = stuck(policy());
     bench.replace_container(0);
     bench.settle();
     assert_eq!(bench.gate(0), CLOSED);

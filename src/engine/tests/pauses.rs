@@ -1,5 +1,6 @@
 //! Replicas and policies that are let alone for a while.
 
+use super::restarts::stuck;
 use super::*;
 
 #[test]
@@ -21,10 +22,7 @@ fn a_paused_replica_is_not_asked_and_stays_as_it_is_until_the_pause_ends() {
 
 #[test]
 fn what_was_heard_before_a_pause_and_during_it_counts_for_nothing_afterwards() {
-    let mut bench = Bench::with(policy());
-    bench.add(0);
-    bench.pass(3);
-    bench.answer(0, OutcomeClass::NoResponse);
+    let mut bench = stuck(policy());
     bench.pass(2);
     pause(&mut bench, 0, 10);
     bench.pass(7);
@@ -60,10 +58,7 @@ fn a_paused_replica_is_in_no_ratio() {
 
 #[test]
 fn a_pause_that_begins_voids_a_restart_that_waits() {
-    let mut bench = Bench::with(policy());
-    bench.add(0);
-    bench.pass(3);
-    bench.answer(0, OutcomeClass::NoResponse);
+    let mut bench = stuck(policy());
     bench.restart_result = EffectResult::Refused(Refusal::Budget);
     bench.pass(4);
     bench.restart_result = EffectResult::Applied;

@@ -3,7 +3,7 @@
 use super::*;
 
 /// One replica that passed everything until second 3 and answers nothing from then on.
-fn stuck(policy: Policy) -> Bench {
+pub(super) fn stuck(policy: Policy) -> Bench {
     let mut bench = Bench::with(policy);
     bench.add(0);
     bench.pass(3);
@@ -242,10 +242,7 @@ fn a_budget_that_is_spent_holds_restarts_until_it_grows_and_says_when() {
 fn a_refused_restart_spends_nothing_and_a_later_engine_knows_what_was_spent() {
     let budget = BudgetSettings { restarts: NonZeroU32::new(1).unwrap(), per: Span::from_secs(100) };
     let spec = Policy { restart: unguarded(Some(budget)), ..policy() };
-    let mut bench = Bench::with(spec.clone());
-    bench.add(0);
-    bench.pass(3);
-    bench.answer(0, OutcomeClass::NoResponse);
+    let mut bench = stuck(spec.clone());
     bench.restart_result = EffectResult::Refused(Refusal::Budget);
     bench.pass(5);
     assert_eq!(bench.report().budget.unwrap().left, 1);

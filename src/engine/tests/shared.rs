@@ -2,21 +2,10 @@
 
 use super::*;
 
-const BREAKER: BreakerSettings = BreakerSettings {
-    open_at: Amount::Percent(50),
-    min_judged: 2,
-    cooldown: Span::from_secs(60),
-    trial: Some(Span::from_secs(60)),
-};
-
 /// The policy with the breaker and the hold on shared failures, and without the other guards.
 fn guarded() -> Policy {
-    let backoff = Backoff { initial: Span::ZERO, ..policy().restart.backoff };
-    Policy {
-        restart: RestartSettings { max_concurrent: Amount::Percent(100), backoff, ..policy().restart },
-        fleet: FleetSettings { breaker: Some(BREAKER), shared_failure: SharedFailure::Hold },
-        ..policy()
-    }
+    let guarded = breaker::guarded();
+    Policy { fleet: FleetSettings { shared_failure: SharedFailure::Hold, ..guarded.fleet }, ..guarded }
 }
 
 /// Ten replicas, which passed everything until second 3; of them 7, 8 and 9 are on another node or of another revision.
