@@ -210,8 +210,18 @@ impl Engine {
             }
         }
         if !std::mem::replace(&mut fleet.ever_beat, true) {
-            self.touch_fleet(policy);
+            self.await_all(policy, at);
         }
+    }
+
+    /// The first beat of a policy makes silence count, so whoever has not beaten yet gets a whole time to live.
+    fn await_all(&mut self, policy: PolicyKey, at: Time) {
+        for index in self.fleets.get(policy).into_iter().flat_map(|fleet| fleet.members.iter()) {
+            if let Some(Some(replica)) = self.replicas.get_mut(*index as usize) {
+                replica.await_first(at);
+            }
+        }
+        self.touch_fleet(policy);
     }
 
     fn deregister(&mut self, key: ReplicaKey, at: Time) {

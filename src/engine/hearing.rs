@@ -62,6 +62,14 @@ impl Replica {
         is_held
     }
 
+    /// Its silence counts from now on only, unless it has beaten.
+    pub(super) fn await_first(&mut self, now: Time) {
+        if let Some(pulse) = self.pulse.as_mut().filter(|pulse| !pulse.has_beaten()) {
+            pulse.await_anew(now);
+            self.is_settled = false;
+        }
+    }
+
     /// It goes by its own will.
     pub(super) fn deregister(&mut self) {
         if let Some(pulse) = &mut self.pulse {

@@ -78,9 +78,12 @@ impl Pulse {
         self.deaf_until = deaf_until;
     }
 
-    /// It is missing, but its silence counts from now on only.
+    /// Its silence counts from now on only, if it counts at all.
     pub(super) fn await_anew(&mut self, now: Time) {
-        (self.expected, self.presence) = (Some(now), Presence::Late);
+        self.expected = self.expected.map(|_| now);
+        if self.presence == Presence::Missing {
+            self.presence = Presence::Late;
+        }
     }
 
     /// What its silence has come to.

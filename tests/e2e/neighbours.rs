@@ -13,7 +13,7 @@ use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness,
 async fn a_dependency_that_all_have_lost_ejects_nobody() {
     let stage = Stage::set("shared", json!({"sharedFailure": "Hold"}), &all_lose_their_dependency()).await;
     let message = stage.namespace.condition("fake", SHARED_FAILURE, "NoWorseThanNeighbours").await;
-    assert!(message.contains("fake-0") && message.contains("of 4"), "{message}");
+    assert!(message.starts_with("fake-") && message.contains("of 4"), "{message}");
     stage.back_to_normal(SHARED_FAILURE).await;
     assert_eq!(stage.witness.since(stage.start), []);
 }
@@ -35,7 +35,7 @@ async fn of_many_that_are_stuck_at_once_one_is_restarted_on_trial_and_then_the_o
     let stuck: Vec<_> = (0..4).map(|replica| json!({"replica": replica, "at": 2, "stuck": {}})).collect();
     let breaker = json!({"breaker": {"openAt": "50%", "cooldown": "2s", "trial": "3s"}});
     let stage = Stage::set("breaker", breaker, &Fleet::stateful_set(4).faults(json!(stuck))).await;
-    let Stage { namespace, witness, start } = &stage;
+    let Stage { namespace, witness, start, .. } = &stage;
 
     let message = namespace.condition("fake", BREAKER_OPEN, "Trying").await;
     assert!(message.starts_with("4 of 4 judged replicas failed"), "{message}");
@@ -73,7 +73,7 @@ async fn a_port_where_nobody_was_ever_reached_ejects_nothing_that_is_in() {
 async fn a_pod_that_is_drained_while_it_is_ejected_ends_and_its_successor_is_admitted() {
     let lost = json!([{"replica": 1, "at": 1, "dependencyLost": {"for": 8}}]);
     let stage = Stage::set("drain", json!({}), &Fleet::stateful_set(2).faults(lost)).await;
-    let Stage { namespace, witness, start } = &stage;
+    let Stage { namespace, witness, start, .. } = &stage;
 
     let out = witness.leaves_pool("fake-1", *start).await;
     namespace.api::<Pod>().evict("fake-1", &EvictParams::default()).await.unwrap();
@@ -89,7 +89,7 @@ async fn a_pod_that_is_drained_while_it_is_ejected_ends_and_its_successor_is_adm
 async fn a_fleet_that_is_scaled_up_while_one_is_stuck_restarts_that_one_alone() {
     let stuck = json!([{"replica": 1, "at": 1, "stuck": {}}]);
     let stage = Stage::set("scaled", json!({}), &Fleet::stateful_set(2).faults(stuck)).await;
-    let Stage { namespace, witness, start } = &stage;
+    let Stage { namespace, witness, start, .. } = &stage;
 
     namespace.scale(4).await;
     let evicted = witness.sees("fake-1", What::Evicted, *start).await;
@@ -111,6 +111,8 @@ struct Stage {
     namespace: Namespace,
     witness: Witness,
     start: Timestamp,
+    /// Held as long as the test goes on: nobody else may take the API server away meanwhile.
+    _cluster: Cluster,
 }
 
 impl Stage {
@@ -122,7 +124,7 @@ impl Stage {
         namespace.edit_policy("fake", json!({"readiness": {"failureThreshold": 3}, "fleet": rules})).await;
         let witness = Witness::new(&namespace).await;
         let start = namespace.launch(fleet).await;
-        Self { namespace, witness, start }
+        Self { namespace, witness, start, _cluster: cluster }
     }
 
     /// Waits until a condition that was true is false again.

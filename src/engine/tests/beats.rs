@@ -104,8 +104,16 @@ fn where_nobody_has_ever_beaten_nobody_who_is_in_is_ejected_for_it() {
     bench.pass(10);
     assert_eq!([0, 1].map(|index| bench.gate(index)), [OPEN; 2]);
     assert_eq!(bench.reason(0), Reason::HeldWithoutBeat { by: Obstacle::NeverPassed });
-    bench.beat(1);
-    bench.settle();
+}
+
+#[test]
+fn the_first_beat_of_all_gives_the_others_a_whole_time_to_live() {
+    let mut bench = beating(Policy { heartbeat: None, ..beside_readiness() }, 2);
+    bench.set(beside_readiness());
+    bench.pass(10);
+    bench.pass_with_beats(2, 1..2);
+    assert_eq!([0, 1].map(|index| bench.gate(index)), [OPEN; 2]);
+    bench.pass_with_beats(1, 1..2);
     assert_eq!([0, 1].map(|index| bench.gate(index)), [CLOSED, OPEN]);
 }
 
