@@ -1,12 +1,16 @@
 //! One fault of many replicas, and what else goes on in a fleet while one of them fails.
 
+use std::collections::BTreeMap;
+
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::EvictParams;
 use probe_policy::api::conditions::{BREAKER_OPEN, NEVER_PASSED, SHARED_FAILURE};
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, let_pass};
+use crate::support::{
+    Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, condition, eventually, leader, let_pass,
+};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
@@ -70,6 +74,29 @@ async fn a_port_where_nobody_was_ever_reached_ejects_nothing_that_is_in() {
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
+async fn pods_on_a_node_to_which_the_path_is_cut_are_neither_ejected_nor_restarted() {
+    let rules = json!({"sharedFailure": "Hold", "breaker": {"openAt": "50%"}});
+    let stage = Stage::set("cut", rules, &Fleet::stateful_set(5)).await;
+    let Stage { namespace, witness, start, .. } = &stage;
+
+    let (node, addresses) = fewest_pods(namespace).await;
+    let there = format!("{n} of {n} on node {node}: connect timeout", n = addresses.len());
+    let cut = leader(&namespace.client).await.process.cut_off_from(addresses);
+    eventually("both decisions held", async || {
+        let status = namespace.status("fake").await;
+        let found = condition(&status, SHARED_FAILURE).map(|it| it.message.clone()).unwrap_or_default();
+        let held = found.contains(&format!("(node {node})")) && found.contains(&there);
+        if held { Ok(()) } else { Err(found) }
+    })
+    .await;
+    let_pass(5).await;
+    drop(cut);
+    stage.back_to_normal(SHARED_FAILURE).await;
+    assert_eq!(witness.since(*start), []);
+}
+
+#[tokio::test]
+#[ignore = "needs a cluster"]
 async fn a_pod_that_is_drained_while_it_is_ejected_ends_and_its_successor_is_admitted() {
     let lost = json!([{"replica": 1, "at": 1, "dependencyLost": {"for": 8}}]);
     let stage = Stage::set("drain", json!({}), &Fleet::stateful_set(2).faults(lost)).await;
@@ -106,6 +133,17 @@ fn all_lose_their_dependency() -> Fleet {
     Fleet::stateful_set(4).faults(json!(lost))
 }
 
+/// The node with the fewest fake apps, and their addresses.
+async fn fewest_pods(namespace: &Namespace) -> (String, Vec<String>) {
+    let mut by_node = BTreeMap::<String, Vec<String>>::new();
+    for pod in namespace.pods().await {
+        let address = pod.status.and_then(|status| status.pod_ip).unwrap();
+        by_node.entry(pod.spec.and_then(|spec| spec.node_name).unwrap()).or_default().push(address);
+    }
+    assert!(by_node.len() > 1 && by_node.values().all(|pods| pods.len() > 1), "two on each node: {by_node:?}");
+    by_node.into_iter().min_by_key(|(_, pods)| pods.len()).unwrap()
+}
+
 /// A fleet under a policy, and who watches it from the beginning of its script.
 struct Stage {
     namespace: Namespace,
@@ -128,10 +166,10 @@ impl Stage {
     }
 
     /// Waits until a condition that was true is false again.
-    async fn back_to_normal(&self, condition: &str) {
-        crate::support::eventually(&format!("{condition} is over"), async || {
+    async fn back_to_normal(&self, type_: &str) {
+        eventually(&format!("{type_} is over"), async || {
             let status = self.namespace.status("fake").await;
-            let found = crate::support::condition(&status, condition).cloned();
+            let found = condition(&status, type_).cloned();
             if found.as_ref().is_some_and(|it| it.status == "False") { Ok(()) } else { Err(format!("{found:?}")) }
         })
         .await;

@@ -35,11 +35,43 @@ impl Process {
         self.signal("CONT").await;
     }
 
+    /// Drops what its pod sends to these addresses, until that is dropped.
+    pub fn cut_off_from(&self, addresses: Vec<String>) -> Cut {
+        let cut = Cut { pid: self.pid.clone(), addresses };
+        cut.change("-I");
+        cut
+    }
+
     /// As this user, or else as root.
     async fn signal(&self, signal: &str) {
         let kill = format!("kill -{signal} {pid} 2>/dev/null || sudo -n kill -{signal} {pid}", pid = self.pid);
         let status = Command::new("sh").args(["-c", &kill]).status().await.unwrap();
         assert!(status.success(), "no right to send SIG{signal} to process {}", self.pid);
+    }
+}
+
+/// Addresses that the pod of a process cannot reach for as long as this lives.
+pub struct Cut {
+    pid: String,
+    addresses: Vec<String>,
+}
+
+impl Cut {
+    fn change(&self, change: &str) {
+        for address in &self.addresses {
+            let rule = format!("nsenter -t {} -n iptables -w {change} OUTPUT -d {address} -j DROP", self.pid);
+            let command = format!("{rule} 2>/dev/null || sudo -n {rule}");
+            let status = std::process::Command::new("sh").args(["-c", &command]).status().unwrap();
+            assert!(status.success(), "no right to run {rule}");
+        }
+    }
+}
+
+impl Drop for Cut {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            self.change("-D");
+        }
     }
 }
 
