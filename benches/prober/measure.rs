@@ -5,23 +5,27 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use probe_policy::runtime::Clock;
-
 use super::Task;
+use super::arrivals::Summary;
+use super::peers::Peer;
 
-/// How long the load goes on before it is measured: every target has been asked more than once.
+/// How long the load goes on before it is measured, besides a period: every target has been asked more than once.
 const WARM_UP: Duration = Duration::from_secs(3);
+/// How long it is measured, at least.
 const WINDOW: Duration = Duration::from_secs(8);
 
-/// What probing costs.
+/// What probing costs, and how well it is done.
 #[derive(Clone, Copy)]
 pub struct Cost {
     /// CPU per attempt, the kernel's part included.
     pub micros: f64,
+    /// The processors that it keeps busy.
+    pub cores: f64,
     /// Attempts of those scheduled, in per cent.
     pub done: f64,
     /// Resident memory.
     pub resident_mib: f64,
+    pub arrivals: Summary,
 }
 
 /// A process that ends with the value.
@@ -61,28 +65,47 @@ impl Drop for Watched {
     }
 }
 
-/// Runs a prober against fresh targets.
-pub fn cost(task: Task, start: fn(Task) -> Watched) -> Cost {
-    let mut target = Watched::myself("target", task);
-    let (mut ask, mut answers) = (target.0.stdin.take().unwrap(), BufReader::new(target.0.stdout.take().unwrap()));
-    let mut requests = || {
+/// Fresh targets.
+pub struct Targets {
+    process: Watched,
+    answers: BufReader<std::process::ChildStdout>,
+}
+
+impl Targets {
+    pub fn start(task: Task) -> Self {
+        let mut process = Watched::myself("target", task);
+        let answers = BufReader::new(process.0.stdout.take().unwrap());
+        let mut targets = Self { process, answers };
+        targets.arrivals(); // so that they listen
+        targets
+    }
+
+    /// What has arrived since it was asked last.
+    pub fn arrivals(&mut self) -> Summary {
+        writeln!(self.process.0.stdin.as_mut().unwrap()).unwrap();
         let mut line = String::new();
-        writeln!(ask).unwrap();
-        answers.read_line(&mut line).unwrap();
-        line.trim().parse::<u64>().unwrap()
-    };
-    requests();
-    let prober = start(task);
-    thread::sleep(WARM_UP + Duration::from_millis(task.period_ms));
-    let clock = Clock::start();
-    let (begin, used, asked) = (clock.now(), prober.cpu(), requests());
-    thread::sleep(WINDOW);
-    let (used, asked) = (prober.cpu() - used, requests() - asked);
-    let scheduled = f64::from(task.targets) * clock.now().since(begin).as_secs_f64() * 1e3 / task.period_ms as f64;
+        self.answers.read_line(&mut line).unwrap();
+        Summary::read(&line).unwrap()
+    }
+}
+
+/// Runs a prober against fresh targets.
+pub fn cost(task: Task, peer: &Peer) -> Cost {
+    let period = Duration::from_millis(task.period_ms);
+    let mut targets = Targets::start(task);
+    let prober = peer.start(task);
+    thread::sleep(WARM_UP + period);
+    let used = prober.cpu();
+    targets.arrivals();
+    thread::sleep(WINDOW.max(period * 5 / 2));
+    let (used, arrivals) = (prober.cpu() - used, targets.arrivals());
+    let scheduled = f64::from(task.targets) * arrivals.seconds / period.as_secs_f64();
     Cost {
-        micros: used.as_secs_f64() * 1e6 / asked as f64,
-        done: 100.0 * asked as f64 / scheduled,
+        micros: used.as_secs_f64() * 1e6 / arrivals.arrived as f64,
+        cores: used.as_secs_f64() / arrivals.seconds,
+        done: 100.0 * arrivals.arrived as f64 / scheduled,
         resident_mib: prober.resident_mib(),
+        arrivals,
     }
 }
 

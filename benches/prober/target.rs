@@ -1,38 +1,50 @@
-//! One server that is all the targets. It answers every request alike, and a line on its input with how many those were.
+//! One server that is all the targets. It answers every request alike, and a line on its input with what has arrived.
 
 use std::io::stdin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::{process, thread};
 
+use probe_policy::runtime::Clock;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::runtime;
 
-const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+use super::arrivals::Book;
+use super::{PORT, Task};
 
-static REQUESTS: AtomicU64 = AtomicU64::new(0);
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+/// Connections that may wait to be accepted.
+const BACKLOG: u32 = 4_096;
 
 /// Serves until its input ends.
-pub fn serve(port: u16) {
+pub fn serve(task: Task) {
     let runtime = runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let listener = TcpListener::bind(("0.0.0.0", port)).await.unwrap();
-        thread::spawn(|| {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_reuseaddr(true).unwrap();
+        socket.bind(([0, 0, 0, 0], PORT).into()).unwrap();
+        let listener = socket.listen(BACKLOG).unwrap();
+        let clock = Clock::start();
+        let book = Arc::new(Mutex::new(Book::new(task, clock.now())));
+        let summed = book.clone();
+        thread::spawn(move || {
             for _ in stdin().lines().map_while(Result::ok) {
-                println!("{}", REQUESTS.load(Ordering::Relaxed));
+                println!("{}", summed.lock().unwrap().sum_up(clock.now()).line());
             }
             process::exit(0);
         });
         while let Ok((stream, _)) = listener.accept().await {
-            tokio::spawn(answer(stream));
+            tokio::spawn(answer(stream, clock, book.clone()));
         }
     });
 }
 
-async fn answer(mut stream: TcpStream) {
+async fn answer(mut stream: TcpStream, clock: Clock, book: Arc<Mutex<Book>>) {
     let mut buffer = [0; 1024];
     if stream.read(&mut buffer).await.is_ok_and(|read| read > 0) {
-        REQUESTS.fetch_add(1, Ordering::Relaxed);
+        if let Some(target) = stream.local_addr().ok().and_then(Task::index) {
+            book.lock().unwrap().note(target, clock.now());
+        }
         // Whoever asked may have gone.
         let _ = stream.write_all(ANSWER).await;
         let _ = stream.read(&mut buffer).await;

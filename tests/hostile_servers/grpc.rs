@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::TlsAcceptor;
 
 use super::server::Step::{HalfClose, Hold, Reset};
-use super::server::{acceptor, refusing, send, serve_tls, serve_whatever_is_sent};
+use super::server::{acceptor, assert_little_is_read, refusing, send, serve_tls, serve_whatever_is_sent};
 use super::*;
 
 /// What a health service does with a call.
@@ -112,6 +112,30 @@ async fn over_tls_it_is_the_same() {
     let http1 = serve_tls("server.pem", vec![Hold]).await.unwrap();
     running.spawn(check("a server of HTTP/1 over TLS", grpc(http1, json!({"tls": {}})), NoResponse));
     assert_none(running).await;
+}
+
+#[tokio::test]
+async fn frames_that_are_sent_for_ever_are_not_read_for_ever() {
+    const SETTINGS: [u8; 9] = frame(4, 0, 0, 0);
+    // `:status: 200` by its number in the static table.
+    let begun = |flags| [&frame(1, 1, flags, 1)[..], b"\x88"].concat();
+    let with = |frame: [u8; 9], payload: &[u8]| [&frame[..], payload].concat();
+    for (what, head, more) in [
+        ("settings", vec![], SETTINGS.to_vec()),
+        ("pings", vec![], with(frame(6, 8, 0, 0), &[0; 8])),
+        ("window updates", vec![], with(frame(8, 4, 0, 0), &[0, 0, 0, 1])),
+        ("frames that nobody knows", vec![], frame(0xee, 0, 0, 0).to_vec()),
+        ("headers that do not end", begun(0), with(frame(9, 5, 0, 1), b"\0\x01a\x01b")),
+        ("empty data", begun(4), frame(0, 0, 0, 1).to_vec()),
+    ] {
+        let head = [&SETTINGS[..], &head].concat();
+        assert_little_is_read(what, |address| grpc(address, json!({})), &head, &more).await;
+    }
+}
+
+/// The head of an HTTP/2 frame.
+const fn frame(kind: u8, length: u8, flags: u8, stream: u8) -> [u8; 9] {
+    [0, 0, length, kind, flags, 0, 0, 0, stream]
 }
 
 /// The address of a health service that does `acts` with the only call it gets.

@@ -13,6 +13,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
 
+use super::{TIMEOUT, Target, probe};
+
 /// What a server does once it has read the request.
 #[derive(Clone, Debug)]
 pub enum Step {
@@ -154,4 +156,26 @@ pub async fn never_accepting() -> io::Result<(SocketAddr, (TcpListener, TcpStrea
     let address = listener.local_addr()?;
     let queued = TcpStream::connect(address).await?;
     Ok((address, (listener, queued)))
+}
+
+/// Fails if an attempt reads for as long as it is sent something: `head`, and then `more` for ever.
+pub async fn assert_little_is_read(what: &str, ask: impl Fn(SocketAddr) -> Target, head: &[u8], more: &[u8]) {
+    /// What neither side keeps in a buffer of its sockets was read.
+    const SOCKET_BUFFERS: usize = 8 << 20;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let target = ask(listener.local_addr().unwrap());
+    let (head, more) = (head.to_vec(), more.repeat(4096 / more.len()));
+    let server = tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        let _some = stream.read(&mut [0; 4096]).await.unwrap();
+        stream.write_all(&head).await.unwrap();
+        let mut sent = 0;
+        while stream.write_all(&more).await.is_ok() {
+            sent += more.len();
+        }
+        sent
+    });
+    probe::attempt(&target, TIMEOUT).await;
+    let sent = server.await.unwrap();
+    assert!(sent < SOCKET_BUFFERS, "{sent} bytes of {what}");
 }

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 
 use h2::client::SendRequest;
 use http::{HeaderMap, Method, Request, StatusCode};
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
 
 use super::connect::connect;
 use super::{Kind, Stage, tls};
@@ -16,6 +16,8 @@ use crate::engine::OutcomeClass;
 
 /// The most bytes that an answer may have. A health service's has seven, and headers around them.
 const MAX_ANSWER: u32 = 16 * 1024;
+/// The most bytes that are read of a connection: an answer, and frames of HTTP/2 that come with it or for ever.
+const MAX_READ: u64 = 64 * 1024;
 
 const PATH: &str = "/grpc.health.v1.Health/Check";
 
@@ -41,6 +43,8 @@ async fn check(
     address: SocketAddr,
     stage: &mut Stage,
 ) -> io::Result<OutcomeClass> {
+    let (read, write) = tokio::io::split(stream);
+    let stream = tokio::io::join(read.take(MAX_READ), write);
     let answered = async {
         let (sender, connection) = h2::client::Builder::new()
             .enable_push(false)

@@ -1,12 +1,12 @@
-//! The peer: HAProxy's health checks, on one thread.
+//! HAProxy's health checks, on one thread.
 
 use std::env::temp_dir;
 use std::fmt::Write as _;
-use std::fs;
 use std::process::Command;
 
-use super::measure::Watched;
-use super::{PORT, Task};
+use super::super::measure::Watched;
+use super::super::{PORT, Task};
+use super::write;
 
 pub fn is_installed() -> bool {
     Command::new("haproxy").arg("-v").output().is_ok_and(|output| output.status.success())
@@ -15,9 +15,8 @@ pub fn is_installed() -> bool {
 /// Checks every target, and serves nothing.
 pub fn start(task: Task) -> Watched {
     let period = task.period_ms;
-    let (config_file, socket) = ("probe-policy-bench-haproxy.cfg", "probe-policy-bench-haproxy.sock");
-    let socket = temp_dir().join(socket);
     // It does not run without anything to listen to.
+    let socket = temp_dir().join("probe-policy-bench-haproxy.sock");
     let mut config = format!(
         "global\n  nbthread 1\n  maxconn 100\n  stats socket {} mode 600\n\
          defaults\n  mode http\n  timeout connect 1s\n  timeout client 5s\n  timeout server 5s\n  timeout check 1s\n\
@@ -28,9 +27,7 @@ pub fn start(task: Task) -> Watched {
     for index in 0..task.targets {
         writeln!(config, "  server s{index} {}:{PORT} check", Task::address(index).ip()).unwrap();
     }
-    let path = temp_dir().join(config_file);
-    fs::write(&path, config).unwrap();
     let mut command = Command::new("haproxy");
-    command.arg("-db").arg("-f").arg(path);
+    command.arg("-db").arg("-f").arg(write("haproxy.cfg", &config));
     Watched::start(command)
 }

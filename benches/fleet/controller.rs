@@ -1,0 +1,78 @@
+//! The program itself, as a process of its own.
+
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use std::{env, fs};
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+const LISTEN: &str = "127.0.0.1:18090";
+
+/// A controller that ends with the value.
+pub struct Controller(Child);
+
+impl Controller {
+    /// Starts one, which reaches the API server through that address, if there is one.
+    pub fn start(through: Option<SocketAddr>) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_probe-policy"));
+        command.args(["controller", "--listen", LISTEN]).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(address) = through {
+            let path = env::temp_dir().join("probe-policy-bench-kubeconfig");
+            let cluster = format!("{{name: c, cluster: {{server: \"http://{address}\"}}}}");
+            let context = "{name: c, context: {cluster: c, user: u}}";
+            let config = format!(
+                "apiVersion: v1\nkind: Config\nclusters: [{cluster}]\nusers: [{{name: u, user: {{}}}}]\n\
+                 contexts: [{context}]\ncurrent-context: c\n"
+            );
+            fs::write(&path, config).unwrap();
+            command.env("KUBECONFIG", path);
+        }
+        Self(command.spawn().unwrap())
+    }
+
+    /// Waits until it leads and keeps so many pods.
+    pub async fn ready(&self, pods: usize) {
+        let (leads, keeps) = ("\nprobe_policy_leader 1\n", format!("}} {pods}"));
+        loop {
+            let text = get("/metrics").await.unwrap_or_default();
+            let mut counts = text.lines().filter(|line| line.starts_with("probe_policy_replicas{"));
+            if text.contains(leads) && counts.any(|line| line.ends_with(&keeps)) {
+                return;
+            }
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// What its threads have used of the processors.
+    pub fn cpu(&self) -> Duration {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
+        let used = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("schedstat")).ok());
+        used.filter_map(|line| line.split(' ').next()?.parse().ok()).map(Duration::from_nanos).sum()
+    }
+
+    /// A figure of its memory: `VmRSS` now, `VmHWM` at most.
+    pub fn mib(&self, figure: &str) -> f64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':')).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
+    }
+}
+
+impl Drop for Controller {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+async fn get(path: &str) -> std::io::Result<String> {
+    let mut stream = TcpStream::connect(LISTEN).await?;
+    stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).await?;
+    Ok(text)
+}
