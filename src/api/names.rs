@@ -18,6 +18,12 @@ pub const ALIGNED_TO: &str = "probepolicy.dev/aligned-to";
 /// The label of the Leases whose renewals are beats, whatever its value. Each bears the name of its pod.
 pub const HEARTBEAT: &str = "probepolicy.dev/heartbeat";
 
+/// The path at which controllers take beats over HTTP: `POST` says that a pod is there, `DELETE` that it goes.
+pub const BEATS: &str = "/beat";
+
+/// The audience of the token by which a pod says so.
+pub const BEATS_AUDIENCE: &str = "probepolicy.dev";
+
 /// Who we are: field manager of what we apply, reporting controller of our events.
 pub const CONTROLLER: &str = "probepolicy.dev/controller";
 

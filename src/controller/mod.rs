@@ -8,6 +8,7 @@
 //! Whoever acts holds a [`elect::Permit`] and looks at it immediately before each write.
 
 mod answer;
+pub mod beats;
 pub mod elect;
 pub mod events;
 mod findings;

@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
+use super::beats::{self, Caller, Desk, Heard, Reviewer, Said, Word};
 use super::elect::{Candidate, Leadership};
 use super::http::{self, Endpoints, Pulse, Question};
 use super::leader::{Finished, Leader, Tools};
@@ -20,6 +21,7 @@ use super::lease::Terms;
 use super::metrics::Metrics;
 use super::state::State;
 use crate::api::CONTROLLER;
+use crate::cluster::records::ObjectName;
 use crate::cluster::{self, Clients, Index, Scope, WatchEvent};
 use crate::engine::{Engine, Input, Span, Time};
 use crate::probe::Commands;
@@ -59,6 +61,8 @@ pub enum RunError {
 
 /// Facts that wait to be heard; watches wait when there are more.
 const EVENTS: usize = 1024;
+/// What pods say over HTTP, and waits to be heard; beyond that it is refused.
+const SAID: usize = 1024;
 /// Facts heard in one turn at most, so that a flood of them does not keep decisions from being taken.
 const HEARD_AT_ONCE: usize = 1024;
 /// The loop turns at least so often: statuses are due, and its pulse is felt.
@@ -90,7 +94,10 @@ pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) 
     let (ask, questions) = mpsc::channel(16);
     let pulse = Pulse::new(clock);
     let endpoints = Endpoints { questions: ask, pulse: pulse.clone(), metrics: metrics.clone() };
-    let serving = tokio::spawn(async move { axum::serve(listener, http::router(endpoints)).await });
+    let (say, said) = mpsc::channel(SAID);
+    let desk = Desk { said: say, reviewer: Reviewer::new(clients.actor.clone(), clock) };
+    let routes = http::router(endpoints).merge(beats::router(desk));
+    let serving = tokio::spawn(async move { axum::serve(listener, routes).await });
 
     let reporter = Reporter { controller: CONTROLLER.to_owned(), instance: Some(identity) };
     let tools = Tools {
@@ -104,7 +111,11 @@ pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) 
         metrics,
     };
     let index = Index::new(&settings.scope);
-    Controller { clock, index, leader: None, leadership, tools, events: heard, questions, pulse, stop }.run().await;
+    let home = Home { namespace: clients.namespace, port: address.port() };
+    let leader = None;
+    Controller { clock, index, leader, leadership, home, tools, events: heard, said, questions, pulse, stop }
+        .run()
+        .await;
 
     release.cancel();
     for task in [election, watching] {
@@ -121,15 +132,25 @@ struct Controller {
     index: Index,
     leader: Option<Leader>,
     leadership: Leadership,
+    home: Home,
     tools: Tools,
     events: mpsc::Receiver<WatchEvent>,
+    said: mpsc::Receiver<Said>,
     questions: mpsc::Receiver<Question>,
     pulse: Pulse,
     stop: CancellationToken,
 }
 
+/// Where all controllers are.
+struct Home {
+    namespace: String,
+    /// The port at which each listens.
+    port: u16,
+}
+
 enum Wake {
     Event(WatchEvent),
+    Said(Said),
     Finished(Finished),
     Question(Question),
     Due,
@@ -165,6 +186,7 @@ impl Controller {
             () = self.stop.cancelled() => Wake::Stop,
             Some(event) = self.events.recv() => Wake::Event(event),
             finished = finished(&mut self.leader) => Wake::Finished(finished),
+            Some(said) = self.said.recv() => Wake::Said(said),
             Some(question) = self.questions.recv() => Wake::Question(question),
             () = self.leadership.changed(permit.as_ref()) => Wake::Due,
             () = self.clock.sleep_until(Some(due)) => Wake::Due,
@@ -208,6 +230,11 @@ impl Controller {
                     leader.hear(now, inputs);
                 }
             }
+            Wake::Said(Said { caller, word, answer }) => {
+                let heard = self.hear_pod(now, &caller, word);
+                // Whoever said it may have gone.
+                let _ = answer.send(heard);
+            }
             Wake::Finished(finished) => {
                 if let Some(leader) = &mut self.leader {
                     leader.hear_finished(&mut self.index, now, finished);
@@ -221,6 +248,30 @@ impl Controller {
             }
             Wake::Due | Wake::Stop => {}
         }
+    }
+
+    /// What a pod says counts for the very pod that says it.
+    fn hear_pod(&mut self, now: Time, caller: &Caller, word: Word) -> Heard {
+        let Some(replica) = self.index.asked_to_beat(&caller.pod, &caller.uid) else { return Heard::NotAsked };
+        let input = match word {
+            Word::Beat => Input::Beat { replica },
+            Word::Deregister => Input::Deregistered { replica },
+        };
+        match &mut self.leader {
+            Some(leader) => {
+                leader.hear(now, [input]);
+                Heard::Taken
+            }
+            None => self.leaders_address().map_or(Heard::NobodyLeads, Heard::PassOn),
+        }
+    }
+
+    /// Where the controller listens that holds the lease, if that is another.
+    fn leaders_address(&self) -> Option<SocketAddr> {
+        let holder = self.leadership.standing().holder?;
+        let (pod, _) = holder.rsplit_once('_')?;
+        let address = self.index.address_of(&ObjectName::new(&self.home.namespace, pod))?;
+        Some(SocketAddr::new(address, self.home.port))
     }
 
     fn hear_waiting(&mut self, now: Time) {

@@ -6,10 +6,10 @@
 
 mod clock;
 mod command;
-mod http;
 mod lease;
 mod leash;
 pub mod load;
+mod post;
 mod presence;
 mod registry;
 mod script;
@@ -19,6 +19,7 @@ mod store;
 pub use clock::Start;
 pub use command::{Command, Failure, main};
 pub use lease::PodLease;
+pub use post::Post;
 pub use script::{Script, Timing, Truth};
 pub use serve::{Surroundings, serve};
 pub use store::Write;

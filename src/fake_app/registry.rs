@@ -14,10 +14,9 @@ use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 
-use super::http;
 use crate::engine::Span;
 use crate::registry::Registry;
-use crate::runtime::Clock;
+use crate::runtime::{Clock, request};
 
 /// A replica, as the registry lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,12 +54,12 @@ pub(super) struct Directory(pub String);
 impl Directory {
     /// Says that a replica is there. A beat that does not arrive is lost, as beats may be.
     pub async fn beat(&self, Beat { name, port }: &Beat) {
-        let _ = http::ask(Method::POST, &self.0, &format!("/beat?name={name}&port={port}")).await;
+        let _ = request::ask(Method::POST, &self.0, &format!("/beat?name={name}&port={port}"), &[]).await;
     }
 
     /// Takes a replica's entry out. If that does not arrive, the entry dies by itself.
     pub async fn leave(&self, name: &str) {
-        let _ = http::ask(Method::POST, &self.0, &format!("/leave?name={name}")).await;
+        let _ = request::ask(Method::POST, &self.0, &format!("/leave?name={name}"), &[]).await;
     }
 
     /// Who is there, in the order of their first registration.
@@ -68,7 +67,7 @@ impl Directory {
     /// # Errors
     /// If the registry cannot be asked, or does not answer within `patience`.
     pub async fn list(&self, patience: Duration) -> io::Result<Vec<Entry>> {
-        let (_, body) = timeout(patience, http::ask(Method::GET, &self.0, "/list")).await??;
+        let (_, body) = timeout(patience, request::ask(Method::GET, &self.0, "/list", &[])).await??;
         Ok(serde_json::from_slice(&body)?)
     }
 }

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::clock::{self, until};
 use super::lease::PodLease;
+use super::post::Post;
 use super::presence::listen_while_there;
 use super::registry::{Beat, Directory};
 use super::script::{Script, Truth};
@@ -37,6 +38,8 @@ pub struct Surroundings {
     pub registry: Option<String>,
     /// The Lease that it renews.
     pub lease: Option<PodLease>,
+    /// How it beats to the controller.
+    pub post: Option<Post>,
 }
 
 /// Plays the script on a socket until the script reopens the replica, or SIGTERM ends the process. A stuck process
@@ -51,8 +54,9 @@ pub async fn serve(script: Script, around: Surroundings, listener: TcpListener, 
         let name = app.host.clone().unwrap_or_else(|| address.to_string());
         Place::Registry(Directory(registry), Beat { name, port: address.port() })
     });
-    let places: Vec<Place> =
-        registry.into_iter().chain(around.lease.map(|lease| Place::Lease(Arc::new(lease)))).collect();
+    let lease = around.lease.map(|lease| Place::Lease(Arc::new(lease)));
+    let post = around.post.map(|post| Place::Post(Arc::new(post)));
+    let places: Vec<Place> = [registry, lease, post].into_iter().flatten().collect();
     let closing = CancellationToken::new();
     let mut listening = pin!(listen_while_there(&app.script, routes(app.clone()), listener, &closing));
     tokio::select! {
@@ -76,6 +80,7 @@ pub async fn serve(script: Script, around: Surroundings, listener: TcpListener, 
 enum Place {
     Registry(Directory, Beat),
     Lease(Arc<PodLease>),
+    Post(Arc<Post>),
 }
 
 impl Place {
@@ -83,6 +88,7 @@ impl Place {
         match self {
             Self::Registry(directory, beat) => directory.beat(beat).await,
             Self::Lease(lease) => lease.renew().await,
+            Self::Post(post) => post.beat().await,
         }
     }
 
@@ -90,6 +96,7 @@ impl Place {
         match self {
             Self::Registry(directory, beat) => directory.leave(&beat.name).await,
             Self::Lease(lease) => lease.give_up().await,
+            Self::Post(post) => post.leave().await,
         }
     }
 }

@@ -13,8 +13,9 @@ use hyper::Method;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
+use super::clock;
 use super::script::Timing;
-use super::{clock, http};
+use crate::runtime::request;
 use crate::scenario::{Store, Stores};
 
 /// One write, by the turn it was sent in and its number in that turn, both from 0.
@@ -57,12 +58,12 @@ impl Shared {
     /// # Errors
     /// If the stores cannot be asked.
     pub async fn held(&self) -> io::Result<BTreeSet<Write>> {
-        let (_, body) = http::ask(Method::GET, &self.0, "/held").await?;
+        let (_, body) = request::ask(Method::GET, &self.0, "/held", &[]).await?;
         Ok(serde_json::from_slice(&body)?)
     }
 
     async fn says_yes(&self, method: Method, path: &str) -> bool {
-        http::ask(method, &self.0, path).await.is_ok_and(|(status, _)| status == StatusCode::OK)
+        request::ask(method, &self.0, path, &[]).await.is_ok_and(|(status, _)| status == StatusCode::OK)
     }
 }
 

@@ -1,6 +1,7 @@
-//! What every running process needs: its clock, and how it is told to end.
+//! What every running process needs: its clock, how it is told to end, and a single request to another.
 
 mod clock;
+pub mod request;
 mod stop;
 
 pub use clock::{Clock, time, timestamp};

@@ -1,10 +1,11 @@
 //! What executors ask the index: the names behind the engine's keys, and where attempts go.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 
 use super::Index;
 use crate::api::{Handler, ParsedPolicy, SeatName};
-use crate::cluster::records::{OwnerRecord, PodRecord, PolicyRecord};
+use crate::cluster::records::{ObjectName, OwnerRecord, PodRecord, PolicyRecord, Uid};
 use crate::cluster::target;
 use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot};
 
@@ -25,6 +26,18 @@ impl Index {
     /// The pod behind a key, as long as it exists.
     pub fn pod(&self, replica: ReplicaKey) -> Option<&PodRecord> {
         self.replicas.get(replica).and_then(|name| self.pods.get(name)).map(|pod| &pod.record)
+    }
+
+    /// The first address of the pod of that name.
+    pub fn address_of(&self, name: &ObjectName) -> Option<IpAddr> {
+        self.pods.get(name)?.record.ip
+    }
+
+    /// The key of a pod that is to say by itself that it is there: it is kept by a policy with a heartbeat rule.
+    pub fn asked_to_beat(&self, name: &ObjectName, uid: &Uid) -> Option<ReplicaKey> {
+        let pod = self.pods.get(name).filter(|pod| pod.record.uid == *uid)?;
+        self.policies.beating(self.policies.keeper(&pod.record)?)?;
+        pod.replica
     }
 
     /// The ID of the container that is this incarnation; `None` once another has taken its place, and before the

@@ -1,11 +1,13 @@
 //! `serve`: one replica.
 
+use std::path::PathBuf;
+
 use anyhow::Context;
 use clap::Args;
 
 use super::script::{ScriptArgs, Stage};
 use super::{Failure, authority};
-use crate::fake_app::{PodLease, Script, Surroundings, clock, serve};
+use crate::fake_app::{PodLease, Post, Script, Surroundings, clock, serve};
 
 /// What a replica needs to know.
 #[derive(Debug, Args)]
@@ -27,6 +29,12 @@ pub struct ServeArgs {
     /// The UID of that pod.
     #[arg(long, env = "FAKE_APP_LEASE_OWNER", value_name = "UID", requires = "lease")]
     lease_owner: Option<String>,
+    /// Where controllers listen to which the replica beats over HTTP [default: nowhere].
+    #[arg(long, env = "FAKE_APP_CONTROLLER", value_name = "HOST:PORT", value_parser = authority, requires = "token")]
+    controller: Option<String>,
+    /// The file with its pod's token, which the controller asks for.
+    #[arg(long, env = "FAKE_APP_TOKEN", value_name = "FILE", requires = "controller")]
+    token: Option<PathBuf>,
     /// The host's name, in a pod the pod's.
     #[arg(long, env = "HOSTNAME", hide = true)]
     host: Option<String>,
@@ -35,12 +43,13 @@ pub struct ServeArgs {
 impl ServeArgs {
     pub(super) async fn run(self) -> Result<(), Failure> {
         let opened = clock::now();
-        let Self { script, replica, stores, registry, lease, lease_owner, host } = self;
+        let Self { script, replica, stores, registry, lease, lease_owner, controller, token, host } = self;
         let lease = match lease.zip(lease_owner) {
             Some((pod, uid)) => PodLease::new(pod, uid).await.map(Some).context("no way to the API server"),
             None => Ok(None),
         };
-        let around = Surroundings { host, stores, registry, lease: lease.map_err(Failure::Run)? };
+        let post = controller.zip(token).map(|(controller, token)| Post { controller, token });
+        let around = Surroundings { host, stores, registry, lease: lease.map_err(Failure::Run)?, post };
         let number = replica.map_or_else(|| ordinal(around.host.as_deref()), Ok).map_err(Failure::Input)?;
         let part = |timing| Ok(Script::new(timing, number, opened)?);
         let play = async |part, Stage { listener, terminate }: Stage| {

@@ -127,7 +127,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::fake_app::http;
+    use crate::runtime::request;
 
     /// Whom a request goes to by a registry that accepts connections and answers nothing, after it once listed `before`.
     async fn found_after(before: Vec<Member>) -> Option<Target> {
@@ -145,7 +145,7 @@ mod tests {
         tokio::select! {
             biased;
             found = finder.find(&due) => found,
-            _ = http::ask(Method::GET, &address, "/list") => panic!("it waits for as long as those who have no timeout"),
+            _ = request::ask(Method::GET, &address, "/list", &[]) => panic!("it waits for as long as those who have no timeout"),
         }
     }
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::discovery::v1::{Endpoint, EndpointSlice};
 use k8s_openapi::jiff::Timestamp;
 use kube::Api;
 use kube::api::ListParams;
-use probe_policy::api::GATE;
+use probe_policy::api::{BEATS_AUDIENCE, GATE};
 use serde_json::{Value, json};
 
 use super::{Namespace, eventually, seconds, until};
@@ -32,6 +32,8 @@ pub struct Fleet {
     pod: Value,
     container: Value,
     sidecar: bool,
+    volumes: Vec<Value>,
+    mounts: Vec<Value>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -78,6 +80,8 @@ impl Fleet {
             pod: json!({"readinessGates": [{"conditionType": GATE}]}),
             container: json!({}),
             sidecar: false,
+            volumes: vec![json!({"name": "script", "configMap": {"name": "fake"}})],
+            mounts: Vec::new(),
         }
     }
 
@@ -113,6 +117,17 @@ impl Fleet {
         extend(&mut self.pod, json!({"serviceAccountName": "fake", "automountServiceAccountToken": true}));
         let field = |name, path| json!({"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}});
         let env = [field("FAKE_APP_LEASE", "metadata.name"), field("FAKE_APP_LEASE_OWNER", "metadata.uid")];
+        self.container(json!({"env": env}))
+    }
+
+    /// Replicas that say the same over HTTP, to controllers at this address.
+    pub fn beating_over_http(mut self, controllers: &str) -> Self {
+        self.registry = json!({"beat": 1, "timeToLive": 3});
+        let token = json!({"serviceAccountToken": {"path": "token", "audience": BEATS_AUDIENCE}});
+        self.volumes.push(json!({"name": "beats", "projected": {"sources": [token]}}));
+        self.mounts.push(json!({"name": "beats", "mountPath": "/beats", "readOnly": true}));
+        let env = |name, value| json!({"name": name, "value": value});
+        let env = [env("FAKE_APP_CONTROLLER", controllers), env("FAKE_APP_TOKEN", "/beats/token")];
         self.container(json!({"env": env}))
     }
 
@@ -229,6 +244,7 @@ impl Fleet {
         }
         let mut app = container("app", app);
         app["ports"] = json!([{"name": "http", "containerPort": 8080}]);
+        app["volumeMounts"].as_array_mut().unwrap().extend(self.mounts.clone());
         extend(&mut app, self.container.clone());
         let mut containers = vec![app];
         if self.sidecar {
@@ -237,7 +253,7 @@ impl Fleet {
             containers.push(container("sidecar", sidecar));
         }
         let mut pod = pod(containers);
-        pod["volumes"] = json!([{"name": "script", "configMap": {"name": "fake"}}]);
+        pod["volumes"] = self.volumes.clone().into();
         extend(&mut pod, self.pod.clone());
         pod
     }

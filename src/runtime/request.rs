@@ -11,23 +11,35 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 /// The longest answer that is read.
-pub(super) const MAX_ANSWER: usize = 16 << 20;
+const MAX_ANSWER: usize = 16 << 20;
 
 /// How long an answer may take.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Asks whoever listens at `address`, given as host and port.
+/// Asks whoever listens at `address`, given as host and port, with such headers beside the host's.
 ///
 /// # Errors
 /// If nobody does, or the answer is not complete within five seconds.
-pub(super) async fn ask(method: Method, address: &str, path: &str) -> io::Result<(StatusCode, Bytes)> {
-    timeout(PATIENCE, exchange(method, address, path)).await?
+pub async fn ask(
+    method: Method,
+    address: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> io::Result<(StatusCode, Bytes)> {
+    timeout(PATIENCE, exchange(method, address, path, headers)).await?
 }
 
-async fn exchange(method: Method, address: &str, path: &str) -> io::Result<(StatusCode, Bytes)> {
+async fn exchange(
+    method: Method,
+    address: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> io::Result<(StatusCode, Bytes)> {
     let stream = TcpStream::connect(address).await?;
     let (mut sender, connection) = handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    let request = Request::builder().method(method).uri(path).header("host", address).body(Body::empty());
+    let request = Request::builder().method(method).uri(path).header("host", address);
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    let request = request.body(Body::empty());
     let asking = async {
         let response = sender.send_request(request.map_err(io::Error::other)?).await.map_err(io::Error::other)?;
         let status = response.status();
