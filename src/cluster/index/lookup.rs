@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use super::Index;
 use crate::api::{Handler, ParsedPolicy, SeatName};
 use crate::cluster::records::{ObjectName, OwnerRecord, PodRecord, PolicyRecord, Uid};
-use crate::cluster::target;
+use crate::cluster::target::{self, Addresses, Place};
 use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot};
 
 /// Where an attempt goes, and what it asks there.
@@ -14,8 +14,8 @@ use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, Revis
 pub struct AttemptTarget<'a> {
     /// Into which pod.
     pub pod: &'a PodRecord,
-    /// The port, if the handler needs one.
-    pub port: Option<u16>,
+    /// The addresses and the port, if the handler needs them and the pod has one yet.
+    pub socket: Option<(Addresses, u16)>,
     /// The name of the container.
     pub container: &'a str,
     /// What.
@@ -52,8 +52,8 @@ impl Index {
     pub fn attempt_target(&self, replica: ReplicaKey, policy: PolicyKey, rule: RuleKind) -> Option<AttemptTarget<'_>> {
         let pod = self.pod(replica)?;
         let ask = self.policies.asks(policy)?[rule].as_ref()?;
-        let (at, port) = target::resolve(pod, ask).ok()?;
-        Some(AttemptTarget { pod, port, container: &pod.containers[at].name, handler: &ask.handler })
+        let Place { container, socket } = target::resolve(pod, ask).ok()?;
+        Some(AttemptTarget { pod, socket, container: &pod.containers[container].name, handler: &ask.handler })
     }
 
     /// A policy's object as last seen.
@@ -130,7 +130,8 @@ mod tests {
         world.policy(policy("p", "00:00:00").record());
         world.pod(web("a"));
         let target = world.index.attempt_target(FIRST, OLDEST, RuleKind::Liveness).unwrap();
-        assert_eq!((target.pod.ip.unwrap().to_string(), target.port), ("10.0.0.7".to_owned(), Some(8080)));
+        assert_eq!(target.socket, Some((Addresses::One(target.pod.ip.unwrap()), 8080)));
+        assert_eq!(target.pod.ip.unwrap().to_string(), "10.0.0.7");
         assert_eq!(target.container, "app");
         assert!(matches!(target.handler, Handler::Http(get) if get.path() == "/live"));
         assert_eq!(world.index.attempt_target(FIRST, OLDEST, RuleKind::Readiness), None);
