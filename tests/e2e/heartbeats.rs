@@ -78,8 +78,8 @@ async fn a_pod_that_beats_over_http_is_in_for_as_long_as_it_does() {
     assert!(left >= start + seconds(12), "it beat last at {start} and 9s, and was out at {left}");
     witness.enters_pool("fake-0", left).await;
     let left = witness.leaves_pool("fake-1", start).await;
-    assert_eq!(reason_of_ejection(&namespace, "fake-1").await, "Deregistered");
     witness.enters_pool("fake-1", left).await;
+    assert_eq!(reason_of_ejection(&namespace, "fake-1").await, "Deregistered");
     assert!(witness.since(start).iter().all(|it| it.pod != "fake-2"), "{:#?}", witness.since(start));
 
     // The token of another audience is good for nothing here.

@@ -80,7 +80,7 @@ async fn take(desk: Arc<Desk>, headers: HeaderMap, word: Word) -> Response {
     let Some(token) = token else {
         return refused(StatusCode::UNAUTHORIZED, "a pod shows its token: Authorization: Bearer TOKEN");
     };
-    let caller = match desk.reviewer.caller(token, PATIENCE).await {
+    let caller = match desk.reviewer.caller(token, word, PATIENCE).await {
         Ok(caller) => caller,
         Err(error) => return refused(status(&error), &error.to_string()),
     };

@@ -11,6 +11,7 @@ use ring::digest::{SHA256, digest};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
+use super::Word;
 use crate::api::BEATS_AUDIENCE as AUDIENCE;
 use crate::cluster::records::{ObjectName, Uid};
 use crate::engine::{Span, Time};
@@ -22,7 +23,7 @@ const KNOWN_FOR: Span = Span::from_secs(60);
 const KNOWN: usize = 50_000;
 /// Reviews under way at most; beyond that it is refused to wait for one.
 const AT_ONCE: usize = 16;
-/// A pod is heard so often at most.
+/// From one beat of a pod to the next that counts.
 const SHORTEST_GAP: Span = Span::from_millis(100);
 
 /// A pod that has shown its token.
@@ -43,8 +44,8 @@ pub enum RefusedToken {
     /// It is somebody else's.
     #[error("the token belongs to no pod: mount one by a projected volume of the pod")]
     NotOfPod,
-    /// It was heard a moment ago.
-    #[error("a pod is heard ten times a second at most")]
+    /// It beat a moment ago.
+    #[error("a pod's beats count ten times a second at most")]
     TooOften,
     /// Too many are asked about.
     #[error("too many tokens wait to be reviewed, try again")]
@@ -68,7 +69,7 @@ type Digest = [u8; 32];
 struct Known {
     caller: Result<Caller, RefusedToken>,
     until: Time,
-    heard: Option<Time>,
+    beat: Option<Time>,
 }
 
 impl Reviewer {
@@ -81,10 +82,11 @@ impl Reviewer {
     /// The pod whose token it is, which is to be heard now.
     ///
     /// # Errors
-    /// If it is no pod's, was heard less than a tenth of a second ago, or the API server does not say within `patience`.
-    pub async fn caller(&self, token: &str, patience: Duration) -> Result<Caller, RefusedToken> {
+    /// If it is no pod's, the pod beats and did so less than a tenth of a second ago, or the API server does not say
+    /// whose it is within `patience`.
+    pub async fn caller(&self, token: &str, word: Word, patience: Duration) -> Result<Caller, RefusedToken> {
         let digest = of(token);
-        if let Some(answer) = self.recall(digest) {
+        if let Some(answer) = self.recall(digest, word) {
             return answer;
         }
         let _turn = self.asking.try_acquire().map_err(|_| RefusedToken::Busy)?;
@@ -95,17 +97,20 @@ impl Reviewer {
         let unknown = |error: &dyn std::fmt::Display| RefusedToken::Unknown(error.to_string());
         let answer = answer.map_err(|late| unknown(&late))?.map_err(|error| unknown(&error))?;
         self.learn(digest, caller(answer.status.unwrap_or_default()));
-        self.recall(digest).unwrap_or(Err(RefusedToken::Busy))
+        self.recall(digest, word).unwrap_or(Err(RefusedToken::Busy))
     }
 
-    fn recall(&self, digest: Digest) -> Option<Result<Caller, RefusedToken>> {
+    fn recall(&self, digest: Digest, word: Word) -> Option<Result<Caller, RefusedToken>> {
         let now = self.clock.now();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let known = known.get_mut(&digest).filter(|known| now < known.until)?;
-        if known.heard.is_some_and(|heard| now < heard + SHORTEST_GAP) {
-            return Some(Err(RefusedToken::TooOften));
+        match word {
+            Word::Beat if known.beat.is_some_and(|beat| now < beat + SHORTEST_GAP) => {
+                return Some(Err(RefusedToken::TooOften));
+            }
+            Word::Beat => known.beat = Some(now),
+            Word::Deregister => {}
         }
-        known.heard = Some(now);
         Some(known.caller.clone())
     }
 
@@ -118,7 +123,7 @@ impl Reviewer {
         if known.len() >= KNOWN {
             known.clear();
         }
-        known.insert(digest, Known { caller, until: now + KNOWN_FOR, heard: None });
+        known.insert(digest, Known { caller, until: now + KNOWN_FOR, beat: None });
     }
 }
 
