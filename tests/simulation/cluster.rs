@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use probe_policy::engine::{
-    Container, ContainerState, EffectResult, Gate, GateSeen, Incarnation, Input, Lifecycle, NodeKey, NodeState,
-    Observation, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Place, Policy, PolicyKey, Question, Readiness,
-    Refusal, Remembered, ReplicaKey, RuleKind, SeatKey, SeatMemory, Slot, Span, Target, Time,
+    Container, ContainerState, EffectResult, Gate, GateSeen, Heartbeat, Incarnation, Input, Lifecycle, NodeKey,
+    NodeState, Observation, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Place, Policy, PolicyKey, Question,
+    Readiness, Refusal, Remembered, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Slot, Span, Target, Time,
 };
 
+use super::ledger::Ledger;
+use super::limits::Limits;
 use super::random::Random;
 
 /// The most replicas that the owners want at once.
@@ -25,6 +27,14 @@ pub struct Cluster {
     /// By how much the wall clock is ahead of the time that passes.
     pub ahead: Span,
     pub seating: Seating,
+    /// What whoever leads may do in a second.
+    pub limits: Limits,
+    /// The node to which the path is cut.
+    pub cut: Option<NodeKey>,
+    /// What pods at ordinals are made from; those anywhere from their owner.
+    pub template: RevisionKey,
+    /// The restarts that were carried out, against the budget.
+    pub ledger: Ledger,
     /// The last restart of each index that was carried out.
     pub restarted: BTreeMap<u32, Restarted>,
     /// When the last restart of each replica was decided, and how far ahead the clock was of whoever did.
@@ -59,6 +69,10 @@ pub struct Status {
     pub seats: BTreeMap<SeatKey, SeatMemory>,
     /// The questions that somebody has passed.
     pub passed: PerRule<Option<Question>>,
+    /// Somebody has beaten.
+    pub beaten: bool,
+    /// When the restart budget is whole again.
+    pub whole_at: Option<Time>,
 }
 
 /// Where the owners' replicas sit.
@@ -76,10 +90,12 @@ pub struct Pod {
     pub owner: OwnerKey,
     pub place: Place,
     pub node: NodeKey,
+    pub revision: RevisionKey,
     pub is_selected: bool,
     pub incarnation: Incarnation,
     pub state: ContainerState,
     pub lifecycle: Lifecycle,
+    pub paused_until: Option<Time>,
     pub gate: GateSeen,
     /// What is written beside the gate.
     pub started: Option<Incarnation>,
@@ -87,6 +103,8 @@ pub struct Pod {
     /// From when on its startup rule would pass.
     pub serves_at: Time,
     pub created: Time,
+    /// It says by itself that it is there.
+    pub beats: bool,
     /// It was once found in order.
     pub has_passed: bool,
 }
@@ -110,7 +128,7 @@ pub enum Thing {
 }
 
 impl Cluster {
-    pub fn new(seating: Seating, spec: Policy, now: Time, random: &mut Random) -> Self {
+    pub fn new(seating: Seating, limits: Limits, spec: Policy, now: Time, random: &mut Random) -> Self {
         let kind = match seating {
             Seating::Ordinals(kind) => kind,
             Seating::Anywhere => OwnerKind::Recreates,
@@ -123,6 +141,10 @@ impl Cluster {
             object: Some(Object { key: PolicyKey(0), spec, is_valid: true, status: Status::default() }),
             ahead: Span::from_secs(100_000),
             seating,
+            limits,
+            cut: None,
+            template: RevisionKey(0),
+            ledger: Ledger::default(),
             restarted: BTreeMap::new(),
             decided: BTreeMap::new(),
             pods_made: 0,
@@ -183,6 +205,10 @@ impl Cluster {
             Seating::Ordinals(_) => Place::Fixed(Slot::Ordinal(index)),
             Seating::Anywhere => Place::Any,
         };
+        let revision = match self.seating {
+            Seating::Ordinals(_) => self.template,
+            Seating::Anywhere => RevisionKey(owner.0),
+        };
         self.pods_made += 1;
         let wall = self.wall(now);
         let mut pod = Pod {
@@ -190,15 +216,18 @@ impl Cluster {
             owner: *owner,
             place,
             node: NodeKey(index % NODES),
+            revision,
             is_selected: true,
             incarnation: Incarnation(0),
             state: ContainerState::Down,
             lifecycle: Lifecycle::Live,
+            paused_until: None,
             gate: if random.one_in(30) { GateSeen::Ungated } else { GateSeen::Unset },
             started: None,
             health: Health::Healthy,
             serves_at: now,
             created: whole_second(wall),
+            beats: !random.one_in(6),
             has_passed: false,
         };
         pod.run_again(now, wall, random);
@@ -239,12 +268,13 @@ impl Cluster {
     }
 
     /// Evicts a pod.
-    pub fn restart(&mut self, replica: ReplicaKey) -> EffectResult {
+    pub fn restart(&mut self, replica: ReplicaKey, now: Time) -> EffectResult {
         let (decided, ahead) = self.decided[&replica];
         let Some(pod) = self.pod_mut(replica) else { return EffectResult::Refused(Refusal::Changed) };
         if pod.lifecycle == Lifecycle::Live {
             pod.lifecycle = Lifecycle::Terminating;
             self.restarted.insert(replica.index, Restarted { decided, ahead, is_back: false });
+            self.ledger.spend(decided, now);
         }
         EffectResult::Applied
     }
@@ -283,7 +313,12 @@ impl Pod {
         }
     }
 
-    pub fn seen(&self, policy: Option<PolicyKey>, remembered: Option<Remembered>) -> Input {
+    pub fn seen(
+        &self,
+        policy: Option<PolicyKey>,
+        heartbeat: Option<Heartbeat>,
+        remembered: Option<Remembered>,
+    ) -> Input {
         let container = Container { incarnation: self.incarnation, state: self.state, remembered };
         let target = Some(Target::Container(container));
         let is_ready = self.runs() && self.gate == GateSeen::Set(Gate::Open);
@@ -291,14 +326,14 @@ impl Pod {
             policy,
             owner: Some(self.owner),
             place: self.place,
-            revision: None,
+            revision: Some(self.revision),
             node: Some(self.node),
             lifecycle: self.lifecycle,
-            paused_until: None,
+            paused_until: self.paused_until,
             ready: if is_ready { Readiness::Ready } else { Readiness::NotReady },
             gate: self.gate,
             targets: PerRule { startup: target, liveness: target, readiness: target },
-            heartbeat: None,
+            heartbeat: heartbeat.and(target),
             spread: u64::from(self.key.generation),
             created: self.created,
         };

@@ -35,6 +35,8 @@ pub struct Controller {
     stale: BTreeMap<Thing, Time>,
     pub cut_until: Time,
     pub frozen_until: Time,
+    /// It was cut off or stood still, and has not heard anything since.
+    is_deaf: bool,
     asked: Vec<Asked>,
     letters: Vec<Letter>,
     /// Restarts whose intent is to be written with the next status.
@@ -78,7 +80,7 @@ impl Controller {
     /// A controller that knows what the API server holds.
     pub fn begin(cluster: &Cluster, now: Time, is_traced: bool) -> Self {
         let mut new = Self {
-            engine: Engine::new(),
+            engine: cluster.limits.engine(),
             role: Role::Leader,
             ahead: cluster.ahead,
             policy: None,
@@ -89,6 +91,7 @@ impl Controller {
             stale: BTreeMap::new(),
             cut_until: now,
             frozen_until: now,
+            is_deaf: false,
             asked: Vec::new(),
             letters: Vec::new(),
             waiting: Vec::new(),
@@ -148,6 +151,7 @@ impl Controller {
         if !self.is_awake(around.now) {
             return;
         }
+        self.hear_again(around.now);
         if around.random.one_in(2) {
             self.watch(around);
             self.hear(around);
@@ -207,6 +211,7 @@ impl Controller {
         let timeout = deadline.since(self.time(*now));
         let deadline = *now + timeout;
         let class = match cluster.pod(attempt.replica) {
+            Some(pod) if cluster.cut == Some(pod.node) => OutcomeClass::ConnectTimeout,
             Some(pod) => pod.answer(attempt.rule, *now),
             None => OutcomeClass::ConnectTimeout,
         };

@@ -34,6 +34,11 @@ faults! {
     ContainerDown: "a container ends",
     CrashLoop: "a container backs off",
     PodDeleted: "a pod is deleted",
+    PodPaused: "a pod is paused",
+    PolicyPaused: "a policy is paused",
+    BeatsStopped: "a pod beats no more",
+    Deregistered: "a pod says that it goes",
+    PathCut: "the path to a node is cut",
     OwnerScaled: "an owner is scaled",
     RevisionRolled: "a revision is rolled out",
     NodeNotReady: "a node reports no more",
@@ -49,17 +54,45 @@ faults! {
 /// How an effect went, as far as it is counted apart.
 const RESULTS: [&str; 3] = ["applied", "refused", "unknown"];
 
-/// How often effects met faults, by rule and result; and how much was done in all.
-#[derive(Clone, Debug, Default)]
-pub struct Coverage {
-    met: [[[u64; RESULTS.len()]; RuleKind::ALL.len()]; Fault::ALL.len()],
-    pub steps: u64,
-    pub attempts: u64,
-    pub restarts: u64,
-    pub trials: u64,
-    pub given_up: u64,
-    pub held_by_floor: u64,
-    pub held_by_sharing: u64,
+macro_rules! coverage {
+    ($($sum:ident: $doc:literal,)*) => {
+        /// How often effects met faults, by rule and result; and how much was done in all.
+        #[derive(Clone, Debug, Default)]
+        pub struct Coverage {
+            met: [[[u64; RESULTS.len()]; RuleKind::ALL.len()]; Fault::ALL.len()],
+            $(#[doc = $doc] pub $sum: u64,)*
+        }
+
+        impl Coverage {
+            fn add_sums(&mut self, other: &Self) {
+                $(self.$sum += other.$sum;)*
+            }
+
+            fn sums(&self) -> [(&'static str, u64); [$($doc),*].len()] {
+                [$(($doc, self.$sum)),*]
+            }
+        }
+    };
+}
+
+coverage! {
+    steps: "steps",
+    attempts: "attempts",
+    restarts: "restarts",
+    trials: "trials of a breaker",
+    shared_restarts: "steps with a restart that waits for what a node or a revision shares",
+    over_budget: "steps with a restart that waits for the budget",
+    given_up: "steps with a seat given up",
+    held_by_floor: "steps with a replica held by the floor",
+    held_by_sharing: "steps with a replica held for a shared failure",
+    missed: "replicas ejected for their silence",
+    held_in_silence: "steps with a silent replica held in the pool",
+    failed_often: "replicas ejected for failures that are not in a row",
+    dwelt: "steps with a gate that stays for a while where it was turned",
+    rolled: "steps with a replica that awaits its turn",
+    prepared: "steps with a replica that is out until it passes what an edit asks",
+    paused: "steps with a replica paused",
+    stretched: "steps with periods stretched",
 }
 
 /// When each kind of fault happened last.
@@ -94,13 +127,7 @@ impl Coverage {
         {
             *mine += theirs;
         }
-        self.steps += other.steps;
-        self.attempts += other.attempts;
-        self.restarts += other.restarts;
-        self.trials += other.trials;
-        self.given_up += other.given_up;
-        self.held_by_floor += other.held_by_floor;
-        self.held_by_sharing += other.held_by_sharing;
+        self.add_sums(other);
     }
 
     /// What was never reached.
@@ -121,18 +148,6 @@ impl Coverage {
             }
         }
         gaps
-    }
-
-    fn sums(&self) -> [(&'static str, u64); 7] {
-        [
-            ("steps", self.steps),
-            ("attempts", self.attempts),
-            ("restarts", self.restarts),
-            ("trials of a breaker", self.trials),
-            ("steps with a seat given up", self.given_up),
-            ("steps with a replica held by the floor", self.held_by_floor),
-            ("steps with a replica held for a shared failure", self.held_by_sharing),
-        ]
     }
 }
 

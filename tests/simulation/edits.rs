@@ -3,16 +3,18 @@
 use std::num::NonZeroU32;
 
 use probe_policy::engine::{
-    Amount, Backoff, BreakerSettings, FleetSettings, FloorSettings, Mode, OnPolicyChange, OtherOwners, PerRule, Phase,
-    Policy, Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, Time, WhenBelow,
+    Amount, Backoff, BreakerSettings, BudgetSettings, DwellSettings, EjectionBackoff, FailureWindow, FleetSettings,
+    FloorSettings, Heartbeat, Mode, OnPolicyChange, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
+    RestartSettings, Rule, RuleKind, SharedFailure, Span, Time, WhenBelow,
 };
 
 use super::random::Random;
+use super::reference::LONGEST;
 
 /// The shortest deadline of a restart.
 pub const SHORTEST_DEADLINE: Span = Span::from_secs(20);
 /// The longest time that anything in a policy takes.
-pub const LONGEST: Span = Span::from_secs(60);
+pub const LATEST: Span = Span::from_secs(60);
 
 const BREAKER: BreakerSettings = BreakerSettings {
     open_at: Amount::Percent(50),
@@ -23,8 +25,17 @@ const BREAKER: BreakerSettings = BreakerSettings {
 const FLOOR: FloorSettings =
     FloorSettings { min_ready: Amount::Count(3), when_below: WhenBelow::Hold, cooldown: Span::from_secs(2) };
 
-/// The policy that a world begins with.
-pub fn policy(phase: Phase) -> Policy {
+/// A policy to begin with. Some have what others have not.
+pub fn policy(random: &mut Random) -> Policy {
+    let phase = if random.one_in(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } };
+    let mut spec = usual(phase);
+    for _ in 0..random.below(4) {
+        add(&mut spec, random);
+    }
+    spec
+}
+
+fn usual(phase: Phase) -> Policy {
     Policy {
         generation: 1,
         mode: Mode::Enforce,
@@ -37,7 +48,7 @@ pub fn policy(phase: Phase) -> Policy {
             backoff: Backoff { initial: Span::from_secs(2), max: Span::from_secs(8), reset_after: Span::from_secs(30) },
             grace_period: Span::from_secs(1),
             budget: None,
-            deadline: LONGEST,
+            deadline: LATEST,
             loop_after: count(3),
             give_up_after: Some(count(2)),
             other_owners: OtherOwners::Refuse,
@@ -54,7 +65,7 @@ pub fn policy(phase: Phase) -> Policy {
 /// Changes one field.
 pub fn edit(spec: &mut Policy, random: &mut Random) {
     spec.generation += 1;
-    match random.below(24) {
+    match random.below(36) {
         0..7 => edit_rule(spec, random),
         7 => spec.mode = random.pick(&[Mode::Observe, Mode::Paused]),
         8..11 => spec.mode = Mode::Enforce,
@@ -83,6 +94,15 @@ pub fn edit(spec: &mut Policy, random: &mut Random) {
         20 => spec.restart.backoff.reset_after = Span::from_secs(10) + seconds(random, 50),
         21 => spec.restart.deadline = SHORTEST_DEADLINE + seconds(random, 40),
         22 => spec.restart.give_up_after = NonZeroU32::new(random.below(4) as u32),
+        23..30 => add(spec, random),
+        30 => spec.restart.budget = None,
+        31 => spec.heartbeat = None,
+        32 => spec.dwell = None,
+        33 | 34 => {
+            if let Some(rule) = &mut spec.rules.readiness {
+                rule.question = Question(random.below(1_000_000));
+            }
+        }
         _ => {
             spec.restart.loop_after = count(1 + random.below(4));
             spec.restart.method = random.pick(&[RestartMethod::Evict, RestartMethod::Delete]);
@@ -91,9 +111,39 @@ pub fn edit(spec: &mut Policy, random: &mut Random) {
     }
 }
 
+/// Adds, or sets anew, what a policy need not have.
+fn add(spec: &mut Policy, random: &mut Random) {
+    match random.below(5) {
+        0 => {
+            let per = Span::from_secs(20 + random.below(60));
+            spec.restart.budget = Some(BudgetSettings { restarts: count(1 + random.below(3)), per });
+        }
+        1 => spec.heartbeat = Some(Heartbeat { time_to_live: Span::from_secs(2) + seconds(random, 4) }),
+        2 => {
+            let initial = Span::from_secs(random.below(4));
+            let ejection = EjectionBackoff { initial, max: Span::from_secs(6), decay_after: Span::from_secs(20) };
+            spec.dwell = Some(DwellSettings { least: seconds(random, 3), ejection });
+        }
+        3 => {
+            let kind = random.pick(&[RuleKind::Liveness, RuleKind::Readiness]);
+            let attempts = 3 + random.below(LONGEST as u64 - 2) as u32;
+            let window = FailureWindow { failures: 2 + random.below(2) as u32, attempts };
+            if let Some(rule) = &mut spec.rules[kind] {
+                rule.failure_window = [None, Some(window)][random.below(2) as usize];
+            }
+        }
+        _ => {
+            let changes = [OnPolicyChange::Keep, OnPolicyChange::Prepare, OnPolicyChange::Rolling];
+            spec.on_policy_change = random.pick(&changes);
+        }
+    }
+}
+
 /// A policy under which every gate of a replica in order opens.
 pub fn calm(spec: &mut Policy) {
     spec.generation += 1;
+    spec.paused_until = None;
+    spec.heartbeat = spec.heartbeat.map(|_| Heartbeat { time_to_live: Span::from_secs(30) });
     spec.pool = Pool::ReadinessGate;
     spec.rules = PerRule { startup: Some(rule(4)), liveness: Some(rule(3)), readiness: Some(rule(1)) };
 }
@@ -130,11 +180,6 @@ fn rule(failures: u64) -> Rule {
         failure_window: None,
         success_threshold: NonZeroU32::MIN,
     }
-}
-
-/// Aligned to a common clock, or spread.
-pub fn phase(random: &mut Random) -> Phase {
-    if random.one_in(2) { Phase::Spread } else { Phase::Aligned { origin: Time::ZERO } }
 }
 
 fn seconds(random: &mut Random, most: u64) -> Span {

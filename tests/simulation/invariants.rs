@@ -1,19 +1,27 @@
 //! What holds after every step, whatever has happened: of the effects, and of what the engine reports.
 
 mod fleet;
+mod limits;
+mod own;
+mod parts;
+mod turns;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use probe_policy::engine::{
-    Amount, BreakerReport, ContainerState, Effect, Evidence, Gate, GateSeen, Incarnation, Lifecycle, NodeState,
-    Obstacle, OtherOwners, OwnerKey, OwnerKind, Place, Policy, PolicyReport, Reason, ReplicaKey, ReplicaReport,
-    RuleKind, Slot, Span, Time, TransitionKind,
+    Amount, BreakerReport, ContainerState, Effect, FloorReport, Gate, GateSeen, Incarnation, Lifecycle, NodeState,
+    OtherOwners, OwnerKey, OwnerKind, Place, Policy, PolicyReport, Presence, Reason, ReplicaKey, ReplicaReport,
+    RuleKind, Slot, Span, Time, Transition, TransitionKind,
 };
 
 use super::cluster::{Pod, Restarted, Seating};
 use super::controller::{Around, Controller, Role};
 use super::edits::SHORTEST_DEADLINE;
-use super::reference::Naive;
+use super::ledger::Terms;
+use super::reference::{Naive, has_rules, is_paused};
+use own::{Judged, Own};
+use parts::Parts;
+use turns::Turned;
 
 /// How late an attempt may begin, and so how much sooner than its period the next.
 const LATE: Span = Span::from_secs(1);
@@ -28,6 +36,13 @@ pub struct History {
     enough: Option<Time>,
     /// The breaker was open.
     was_open: bool,
+    /// The pool was below its floor.
+    was_below: bool,
+    parts: Parts,
+    turns: BTreeMap<ReplicaKey, Turned>,
+    presence: BTreeMap<ReplicaKey, Option<Presence>>,
+    /// When gates were written.
+    written: VecDeque<Time>,
 }
 
 /// What a policy keeps, as a controller was told.
@@ -36,33 +51,18 @@ struct Fleet<'a> {
     report: &'a PolicyReport,
     members: Vec<Member<'a>>,
     desired: u32,
+    now: Time,
 }
 
 struct Member<'a> {
     naive: &'a Naive,
     pod: &'a Pod,
     report: &'a ReplicaReport,
+    is_paused: bool,
     /// Where its own rules want its gate; `None` if that follows from what is not known here.
     own: Option<(Gate, Own)>,
     /// Where its gate stood before; `None` if that is not known here.
     before: Option<Option<(Gate, Reason)>>,
-}
-
-/// Why its own rules want a gate so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Own {
-    /// It passes, or no rule says otherwise.
-    Fine,
-    /// A rule says otherwise, but nobody has passed that one.
-    Unproven,
-    /// It is down or starts.
-    Absent,
-    /// A rule fails.
-    Failing,
-    /// A rule fails that it has never passed, nor any other.
-    FailingAtFirst,
-    /// As before.
-    Undecided,
 }
 
 impl Controller {
@@ -75,10 +75,17 @@ impl Controller {
         for effect in effects {
             self.check_identity(effect, now);
         }
+        let mut written = std::mem::take(&mut self.history.written);
+        let gates = effects.iter().filter(|effect| matches!(effect, Effect::SetGate { .. })).count();
+        self.check_writes(&mut written, gates, around);
+        self.agree(around);
         let report = self.report(around.now);
         if let Some((report, spec)) = report.as_ref().zip(self.spec.as_ref()) {
-            let fleet = self.fleet(spec, report);
+            let fleet = self.fleet(spec, report, now);
             fleet.check_judgements();
+            fleet.check_presence();
+            fleet.check_stretch(around);
+            let parts = fleet.check_parts(&self.history.parts);
             let (opens, is_short) = (fleet.opens(), fleet.is_short());
             let calm = since(self.history.calm, !opens, now);
             let enough = since(self.history.enough, !is_short && fleet.is_decided(), now);
@@ -88,7 +95,16 @@ impl Controller {
             for effect in effects {
                 match effect {
                     Effect::Record(transition) if transition.kind == TransitionKind::Ejected => {
-                        fleet.check_ejection(transition, is_short);
+                        self.check_silence(transition);
+                        fleet.check_ejection(transition, is_short, &self.history);
+                        fleet.check_dwell(transition, &self.history);
+                        fleet.check_turn(transition, &self.history);
+                        around.coverage.missed += u64::from(matches!(transition.reason, Reason::NoBeat { .. }));
+                        let is_often = matches!(transition.reason, Reason::FailedOften { .. });
+                        around.coverage.failed_often += u64::from(is_often);
+                    }
+                    Effect::Record(transition) if transition.kind == TransitionKind::Admitted => {
+                        fleet.check_dwell(transition, &self.history);
                     }
                     Effect::RecordIntent { replica, rule, .. } => {
                         self.check_decision(&fleet, *replica, *rule, around);
@@ -105,8 +121,13 @@ impl Controller {
                 fleet.members.iter().map(|member| (member.pod.key, (member.pod.incarnation, member.report.gate)));
             let gates = gates.collect();
             let was_open = report.breaker != BreakerReport::Closed;
-            self.history = History { gates, calm, enough, was_open };
+            let was_below = matches!(report.floor, FloorReport::Below { .. });
+            let presence = fleet.members.iter().map(|member| (member.pod.key, member.report.presence)).collect();
+            let turns = fleet.turns(&self.history);
+            self.history =
+                History { gates, calm, enough, was_open, was_below, parts, turns, presence, written: VecDeque::new() };
         }
+        self.history.written = written;
         for effect in effects {
             if let Effect::Restart { replica, .. } = effect {
                 self.acknowledged.remove(replica);
@@ -124,7 +145,11 @@ impl Controller {
                 assert_eq!(pod.lifecycle, Lifecycle::Live, "[gone] an attempt at a pod that is being ended");
                 let naive = &self.reference.replicas[&attempt.replica.index];
                 let spec = self.spec.as_ref().expect("[gone] an attempt without a policy");
-                assert!(naive.may_ask(spec, pod)[attempt.rule], "[turn] the {} rule must not ask now", attempt.rule);
+                assert!(
+                    naive.may_ask(spec, pod, now)[attempt.rule],
+                    "[turn] the {} rule must not ask now",
+                    attempt.rule
+                );
                 let rule = spec.rule(attempt.rule).expect("[gone] an attempt of a rule that is gone");
                 let most = rule.fast_period.map_or(1, |_| rule.failure_threshold.get() as usize);
                 let under_way = naive.under_way(attempt.rule);
@@ -148,12 +173,34 @@ impl Controller {
         }
     }
 
+    /// The restart budget by which whoever leads goes.
+    fn agree(&self, around: &mut Around<'_>) {
+        if self.role == Role::Leader {
+            let budget = self.spec.as_ref().and_then(|spec| spec.restart.budget);
+            let terms = self.policy.zip(budget).map(|(policy, budget)| Terms { policy, budget, ahead: self.ahead });
+            around.cluster.ledger.agree(terms, around.now);
+        }
+    }
+
+    /// Nobody is ejected for a silence that was shorter than the time to live, or that we may only not have heard the
+    /// end of, or where nobody has ever beaten.
+    fn check_silence(&self, transition: &Transition) {
+        if let Reason::NoBeat { .. } = transition.reason {
+            let beats = self.reference.replicas[&transition.replica.index].beats;
+            assert!(self.reference.ever_beat, "[beats] ejected for its silence where nobody beats");
+            assert!(beats.is_some_and(|beats| beats.is_missing), "[beats] ejected too early: {beats:?}");
+        }
+    }
+
     /// A restart may be decided: a rule asks for it on evidence from this container, and nothing stands in its way.
     fn check_decision(&self, fleet: &Fleet<'_>, replica: ReplicaKey, rule: RuleKind, around: &Around<'_>) {
         let Fleet { spec, report, .. } = fleet;
         let member = fleet.member(replica).expect("[gone] a restart of a replica that is gone");
         let Member { naive, pod, .. } = *member;
-        assert!(naive.wants_restart(rule, spec, pod), "[evidence] a restart that the {rule} rule does not ask for");
+        assert!(
+            naive.wants_restart(rule, spec, pod, fleet.now),
+            "[evidence] a restart that the {rule} rule does not ask for"
+        );
         assert!(self.reference.ever_passed[rule], "[never passed] a restart for a rule that nobody has passed");
         let node = self.nodes.get(&pod.node);
         assert_ne!(node, Some(&NodeState::NotReady), "[node] a restart on a node that does not report");
@@ -218,7 +265,7 @@ impl Controller {
         }
     }
 
-    fn fleet<'a>(&'a self, spec: &'a Policy, report: &'a PolicyReport) -> Fleet<'a> {
+    fn fleet<'a>(&'a self, spec: &'a Policy, report: &'a PolicyReport, now: Time) -> Fleet<'a> {
         let mut members = Vec::new();
         for report in &report.replica_reports {
             let index = report.replica.index;
@@ -227,11 +274,12 @@ impl Controller {
             let before = match self.history.gates.get(&pod.key) {
                 Some((container, gate)) if *container == pod.incarnation => Some(*gate),
                 // What is held of a container that no rule looked at is nobody's business.
-                Some(_) if RuleKind::ALL.iter().any(|kind| spec.rule(*kind).is_some()) => Some(None),
+                Some(_) if has_rules(spec) => Some(None),
                 Some(_) | None => None,
             };
-            let own = self.own(naive, pod, spec, report, before.map(|before| before.map(|(gate, _)| gate)));
-            members.push(Member { naive, pod, report, own, before });
+            let gate_before = before.map(|before| before.map(|(gate, _)| gate));
+            let own = self.own(&Judged { naive, pod, spec, report, before: gate_before });
+            members.push(Member { naive, pod, report, is_paused: is_paused(spec, pod, now), own, before });
         }
         let mut desired = BTreeMap::<OwnerKey, u32>::new();
         for member in &members {
@@ -242,46 +290,7 @@ impl Controller {
                 _ => drop(desired.insert(member.pod.owner, owner.desired)),
             }
         }
-        Fleet { spec, report, members, desired: desired.values().sum() }
-    }
-
-    /// Where the rules of a replica want its gate while the policy enforces.
-    fn own(
-        &self,
-        naive: &Naive,
-        pod: &Pod,
-        spec: &Policy,
-        report: &ReplicaReport,
-        before: Option<Option<Gate>>,
-    ) -> Option<(Gate, Own)> {
-        let stays_in = |kind: RuleKind| match self.reference.ever_passed[kind] {
-            true => Some(false),
-            false => before.map(|before| before == Some(Gate::Open)),
-        };
-        let has_rules = RuleKind::ALL.iter().any(|kind| spec.rule(*kind).is_some());
-        if has_rules && !pod.runs() {
-            return Some((Gate::Closed, Own::Absent));
-        }
-        if matches!(report.wants_restart, Some((_, Some(Obstacle::GaveUp { .. })))) {
-            return Some((Gate::Closed, if naive.started { Own::Failing } else { Own::Absent }));
-        }
-        if spec.rule(RuleKind::Startup).is_some() && !naive.started {
-            return stays_in(RuleKind::Startup).map(|stays| match stays {
-                true => (Gate::Open, Own::Unproven),
-                false => (Gate::Closed, Own::Absent),
-            });
-        }
-        if spec.rule(RuleKind::Readiness).is_none() {
-            return Some((Gate::Open, Own::Fine));
-        }
-        match naive.judgement(RuleKind::Readiness).verdict {
-            Some(Evidence::Pass) => Some((Gate::Open, Own::Fine)),
-            Some(_) => stays_in(RuleKind::Readiness).map(|stays| match stays {
-                true => (Gate::Open, Own::Unproven),
-                false => (Gate::Closed, if naive.started { Own::Failing } else { Own::FailingAtFirst }),
-            }),
-            None => before.map(|before| (before.unwrap_or(Gate::Closed), Own::Undecided)),
-        }
+        Fleet { spec, report, members, desired: desired.values().sum(), now }
     }
 }
 

@@ -4,11 +4,14 @@
 //! `docs/simulation.md` says more.
 #![expect(clippy::wildcard_enum_match_arm, reason = "a test; it looks at some effects of many")]
 
+mod beats;
 mod cluster;
 mod controller;
 mod coverage;
 mod edits;
 mod invariants;
+mod ledger;
+mod limits;
 mod random;
 mod reference;
 mod world;

@@ -1,14 +1,19 @@
 //! A naive model of how replicas are judged: it keeps every answer of a container in a list, and reads the list from its
 //! beginning whenever it is asked. No schedules, no agendas, no shortcuts; written from the documents, not from the engine.
 
+mod judgement;
+
 use std::collections::BTreeMap;
 
 use probe_policy::engine::{
-    AttemptId, Evidence, GateSeen, Incarnation, Lifecycle, Mode, Outcome, OutcomeClass, PerRule, Policy, Question,
-    ReplicaKey, RuleKind, Span, Time,
+    AttemptId, Evidence, GateSeen, Incarnation, Lifecycle, Mode, OnPolicyChange, Outcome, OutcomeClass, PerRule,
+    Policy, Question, ReplicaKey, RuleKind, Span, Time,
 };
 
+use super::beats::Beats;
 use super::cluster::Pod;
+use judgement::{Entry, Terms, read};
+pub use judgement::{Judgement, LONGEST, Proof};
 
 /// How long after its deadline an answer is still taken.
 const OVERDUE: Span = Span::from_secs(5);
@@ -19,6 +24,10 @@ pub struct Reference {
     pub replicas: BTreeMap<u32, Naive>,
     /// The rules that somebody has passed as they are asked now.
     pub ever_passed: PerRule<bool>,
+    /// Somebody has beaten.
+    pub ever_beat: bool,
+    /// Beats until then may not have been heard.
+    pub deaf_until: Time,
     questions: Option<PerRule<Option<Question>>>,
 }
 
@@ -29,6 +38,19 @@ pub struct Naive {
     /// That container has finished starting.
     pub started: bool,
     pub files: PerRule<Option<File>>,
+    /// What it says by itself; `None` without a heartbeat rule.
+    pub beats: Option<Beats>,
+    /// It was looked at under some policy.
+    is_settled: bool,
+}
+
+/// What a replica says by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// That it is there.
+    Beat,
+    /// That it goes.
+    Goes,
 }
 
 /// What one rule knows of one container.
@@ -42,32 +64,6 @@ pub struct File {
     judgement: Judgement,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Entry {
-    /// What was concluded before, where the list was cut.
-    Before(Judgement),
-    Heard(OutcomeClass),
-    /// From here on so many failures or passes decide.
-    Thresholds {
-        failure: u32,
-        success: u32,
-    },
-    /// The rule did not ask for a while.
-    Rested,
-    /// Something else is asked.
-    AskedAnew,
-}
-
-/// What a list of answers comes to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Judgement {
-    pub fails: u32,
-    pub passes: u32,
-    pub verdict: Option<Evidence>,
-    pub last: Option<OutcomeClass>,
-    thresholds: (u32, u32),
-}
-
 impl Reference {
     /// A rule that asks something else has been passed by nobody.
     pub fn told_policy(&mut self, spec: &Policy) {
@@ -76,6 +72,7 @@ impl Reference {
             self.ever_passed[kind] &= self.questions.is_none_or(|before| before[kind] == questions[kind]);
         }
         self.questions = Some(questions);
+        self.ever_beat &= spec.heartbeat.is_some();
         for naive in self.replicas.values_mut() {
             for kind in RuleKind::ALL {
                 naive.files[kind].iter_mut().for_each(|file| file.began.clear());
@@ -85,11 +82,18 @@ impl Reference {
 
     /// The policy is gone, and with it what it knew.
     pub fn lost_policy(&mut self) {
-        (self.ever_passed, self.questions) = (PerRule::default(), None);
+        (self.ever_passed, self.questions, self.ever_beat) = (PerRule::default(), None, false);
     }
 
     pub fn told_replica(&mut self, pod: &Pod, remembered: bool) {
-        let new = || Naive { key: pod.key, container: pod.incarnation, started: remembered, files: PerRule::default() };
+        let new = || Naive {
+            key: pod.key,
+            container: pod.incarnation,
+            started: remembered,
+            files: PerRule::default(),
+            beats: None,
+            is_settled: false,
+        };
         let naive = self.replicas.entry(pod.key.index).or_insert_with(new);
         if naive.key != pod.key || naive.container != pod.incarnation {
             *naive = new();
@@ -117,7 +121,7 @@ impl Reference {
         };
         naive.settle(Some(spec));
         let has_startup = spec.rule(RuleKind::Startup).is_some();
-        let may_ask = naive.may_ask(spec, pod)[attempt.rule];
+        let may_ask = naive.may_ask(spec, pod, at)[attempt.rule];
         let Some(file) = naive.files[attempt.rule].as_mut() else { return };
         let Some(place) = file.under_way.iter().position(|(serial, _)| *serial == attempt.serial) else { return };
         let (_, deadline) = file.under_way.remove(place);
@@ -132,13 +136,32 @@ impl Reference {
         }
     }
 
+    /// Takes what a replica says by itself.
+    pub fn heard_by_itself(&mut self, word: Word, spec: Option<&Policy>, pod: &Pod, at: Time) {
+        let Some(naive) = self.replicas.get_mut(&pod.key.index) else { return };
+        naive.settle(spec);
+        let Some(beats) = naive.beats.as_mut() else { return };
+        match word {
+            Word::Goes => beats.deregister(),
+            Word::Beat if pod.lifecycle != Lifecycle::Live || !pod.runs() => {}
+            Word::Beat => {
+                beats.beat(at);
+                naive.settle(spec);
+                if !std::mem::replace(&mut self.ever_beat, true) {
+                    self.replicas.values_mut().filter_map(|other| other.beats.as_mut()).for_each(|b| b.await_first(at));
+                }
+            }
+        }
+    }
+
     /// All that was told is looked at. `shown` are the pods by index, as they were told.
     pub fn polled(&mut self, spec: Option<&Policy>, shown: &BTreeMap<u32, Pod>, now: Time) {
         for (index, naive) in &mut self.replicas {
             let pod = &shown[index];
             let spec = spec.filter(|_| pod.is_selected);
             naive.settle(spec);
-            let may_ask = spec.map(|spec| naive.may_ask(spec, pod)).unwrap_or_default();
+            let may_ask = spec.map(|spec| naive.may_ask(spec, pod, now)).unwrap_or_default();
+            naive.listen(spec, pod, self.deaf_until, now);
             for kind in RuleKind::ALL {
                 if let Some(file) = naive.files[kind].as_mut() {
                     file.under_way.retain(|(_, deadline)| *deadline + OVERDUE > now);
@@ -161,26 +184,46 @@ impl Naive {
                 self.files[kind] = None;
                 continue;
             };
-            let file = self.files[kind].get_or_insert_with(|| File {
-                question: rule.question,
-                entries: Vec::new(),
-                under_way: Vec::new(),
-                began: Vec::new(),
-                judgement: Judgement::default(),
+            let proof = match spec.map(|spec| spec.on_policy_change) {
+                Some(OnPolicyChange::Prepare) if kind == RuleKind::Readiness => Some(Proof::Preparing),
+                Some(OnPolicyChange::Rolling) if kind == RuleKind::Readiness => Some(Proof::Unknown),
+                _ => None,
+            };
+            // Whether a rule that was added is to be proven depends on why the gate is open.
+            let added = proof.filter(|_| self.is_settled).map(|_| Proof::Unknown);
+            let file = self.files[kind].get_or_insert_with(|| {
+                let entries: Vec<_> = added.map(Entry::Proving).into_iter().collect();
+                let judgement = read(&entries);
+                File { question: rule.question, entries, under_way: Vec::new(), began: Vec::new(), judgement }
             });
             if file.question != rule.question {
                 file.question = rule.question;
                 file.under_way.clear();
                 file.add(Entry::AskedAnew);
+                if let Some(proof) = proof {
+                    file.add(Entry::Proving(proof));
+                }
             }
-            let thresholds = (rule.failure_threshold.get(), rule.success_threshold.get());
-            if file.judgement.thresholds != thresholds {
-                file.add(Entry::Thresholds { failure: thresholds.0, success: thresholds.1 });
+            let terms = Terms::of(rule);
+            if file.judgement.terms != terms {
+                file.add(Entry::Terms(terms));
             }
         }
+        let heartbeat = spec.and_then(|spec| spec.heartbeat);
+        self.beats = heartbeat.map(|_| self.beats.unwrap_or_default());
         if spec.is_some_and(|spec| spec.rule(RuleKind::Startup).is_none()) {
             self.started |= RuleKind::ALL.iter().any(|kind| self.judgement(*kind).passes > 0);
+            self.started |= self.beats.is_some_and(|beats| beats.last.is_some());
         }
+        self.is_settled |= spec.is_some();
+    }
+
+    /// Its silence counts while it runs, has started and nobody lets it alone.
+    fn listen(&mut self, spec: Option<&Policy>, pod: &Pod, deaf_until: Time, now: Time) {
+        let Some((spec, beats)) = spec.zip(self.beats.as_mut()) else { return };
+        let Some(heartbeat) = spec.heartbeat else { return };
+        let has_started = self.started || spec.rule(RuleKind::Startup).is_none();
+        beats.listen(has_started && counts(spec, pod, now), heartbeat, deaf_until, now);
     }
 
     /// What a rule holds of the container; of one that is not asked, nothing.
@@ -201,11 +244,11 @@ impl Naive {
 
     /// Nothing that a rule looks at is down.
     pub fn is_running(&self, pod: &Pod, spec: &Policy) -> bool {
-        pod.runs() || RuleKind::ALL.iter().all(|kind| spec.rule(*kind).is_none())
+        pod.runs() || !has_rules(spec)
     }
 
-    pub fn may_ask(&self, spec: &Policy, pod: &Pod) -> PerRule<bool> {
-        let may = spec.mode != Mode::Paused && pod.lifecycle == Lifecycle::Live && pod.runs();
+    pub fn may_ask(&self, spec: &Policy, pod: &Pod, now: Time) -> PerRule<bool> {
+        let may = counts(spec, pod, now);
         let has_startup = spec.rule(RuleKind::Startup).is_some();
         PerRule {
             startup: may && !self.started,
@@ -215,25 +258,22 @@ impl Naive {
     }
 
     /// Judged by the liveness rule, and how: what a breaker counts.
-    pub fn liveness(&self, spec: &Policy, pod: &Pod) -> Option<Evidence> {
-        let counts = self.started && counts(spec, pod);
-        self.judgement(RuleKind::Liveness).last.filter(|_| counts).map(OutcomeClass::evidence)
+    pub fn liveness(&self, spec: &Policy, pod: &Pod, now: Time) -> Option<OutcomeClass> {
+        let counts = self.started && counts(spec, pod, now);
+        self.judgement(RuleKind::Liveness).last.filter(|_| counts)
     }
 
     /// Judged by the readiness rule, and how: what a shared failure is told by.
-    pub fn readiness(&self, spec: &Policy, pod: &Pod) -> Option<OutcomeClass> {
+    pub fn readiness(&self, spec: &Policy, pod: &Pod, now: Time) -> Option<OutcomeClass> {
         let may = self.started || spec.rule(RuleKind::Startup).is_none();
-        let counts = may && counts(spec, pod);
+        let counts = may && counts(spec, pod, now);
         self.judgement(RuleKind::Readiness).last.filter(|_| counts)
     }
 
     /// A rule is at its threshold and asks for a restart.
-    pub fn wants_restart(&self, rule: RuleKind, spec: &Policy, pod: &Pod) -> bool {
-        let is_failing = |rule: RuleKind| {
-            let threshold = spec.rule(rule).map(|rule| rule.failure_threshold.get());
-            threshold.is_some_and(|threshold| self.judgement(rule).fails >= threshold)
-        };
-        spec.mode == Mode::Enforce && self.may_ask(spec, pod)[rule] && is_failing(rule)
+    pub fn wants_restart(&self, rule: RuleKind, spec: &Policy, pod: &Pod, now: Time) -> bool {
+        let may = spec.mode == Mode::Enforce && self.may_ask(spec, pod, now)[rule];
+        may && spec.rule(rule).is_some_and(|settings| self.judgement(rule).is_failing(settings))
     }
 
     /// Whether its gate is ours to move.
@@ -258,32 +298,17 @@ impl File {
     }
 }
 
-/// Who is paused, down or being ended is in no ratio.
-fn counts(spec: &Policy, pod: &Pod) -> bool {
-    spec.mode != Mode::Paused && pod.runs() && pod.lifecycle == Lifecycle::Live
+/// A replica, or a policy with all its replicas, is let alone. Of two pauses the longer one holds.
+pub fn is_paused(spec: &Policy, pod: &Pod, now: Time) -> bool {
+    spec.mode == Mode::Paused || spec.paused_until.max(pod.paused_until).is_some_and(|until| until > now)
 }
 
-/// Reads a list of answers from its beginning.
-fn read(entries: &[Entry]) -> Judgement {
-    let mut all = Judgement::default();
-    for entry in entries {
-        match entry {
-            Entry::Before(before) => all = *before,
-            Entry::Thresholds { failure, success } => all.thresholds = (*failure, *success),
-            Entry::Rested => (all.fails, all.passes) = (0, 0),
-            Entry::AskedAnew => (all.fails, all.passes, all.last) = (0, 0, None),
-            Entry::Heard(class) => match class.evidence() {
-                Evidence::Pass => (all.passes, all.fails, all.last) = (all.passes + 1, 0, Some(*class)),
-                Evidence::Fail => (all.fails, all.passes, all.last) = (all.fails + 1, 0, Some(*class)),
-                Evidence::Nothing => {}
-            },
-        }
-        let (failure, success) = all.thresholds;
-        if failure > 0 && all.fails >= failure {
-            all.verdict = Some(Evidence::Fail);
-        } else if success > 0 && all.passes >= success {
-            all.verdict = Some(Evidence::Pass);
-        }
-    }
-    all
+/// Something is asked of a replica, or expected.
+pub fn has_rules(spec: &Policy) -> bool {
+    spec.heartbeat.is_some() || RuleKind::ALL.iter().any(|kind| spec.rule(*kind).is_some())
+}
+
+/// Who is paused, down or being ended is asked nothing, and is in no ratio.
+fn counts(spec: &Policy, pod: &Pod, now: Time) -> bool {
+    !is_paused(spec, pod, now) && pod.runs() && pod.lifecycle == Lifecycle::Live
 }

@@ -1,14 +1,17 @@
 //! A hostile world: what happens to a cluster and to the controllers that look after it, step by step.
 
 use probe_policy::engine::{
-    ContainerState, Gate, GateSeen, Lifecycle, Mode, NodeKey, NodeState, OwnerKey, OwnerKind, PolicyKey, Span, Time,
+    ContainerState, Gate, GateSeen, Lifecycle, Mode, NodeKey, NodeState, OwnerKey, OwnerKind, PolicyKey, RevisionKey,
+    Span, Time,
 };
 
 use super::cluster::{Cluster, Health, MOST, NODES, Object, Pod, Seating, Status, Thing};
 use super::controller::{Around, Controller, Role};
 use super::coverage::{Coverage, Fault, Recent};
 use super::edits;
+use super::limits::Limits;
 use super::random::Random;
+use super::reference::Word;
 
 /// One world. It prints how to repeat it if it panics.
 pub struct World {
@@ -35,8 +38,8 @@ impl World {
             1 | 2 => Seating::Ordinals(OwnerKind::Recreates),
             _ => Seating::Anywhere,
         };
-        let spec = edits::policy(edits::phase(&mut random));
-        let cluster = Cluster::new(seating, spec, now, &mut random);
+        let spec = edits::policy(&mut random);
+        let cluster = Cluster::new(seating, Limits::of(seed), spec, now, &mut random);
         Self {
             seed,
             step: 0,
@@ -87,6 +90,7 @@ impl World {
         {
             self.changed(Thing::Pod(index));
         }
+        self.beat();
         let Self { cluster, random, coverage, recent, now, .. } = self;
         let mut around = Around { cluster, random, coverage, recent, now: *now };
         let before = around.cluster.versions();
@@ -97,6 +101,36 @@ impl World {
         for index in self.cluster.changed_since(&before) {
             self.changed(Thing::Pod(index));
         }
+    }
+
+    /// Those who say that they are there do so, though not all of it arrives.
+    fn beat(&mut self) {
+        if self.cluster.object.as_ref().is_none_or(|object| object.spec.heartbeat.is_none()) {
+            return;
+        }
+        for pod in self.cluster.pods.values().filter(|pod| pod.beats && pod.runs()) {
+            if !self.random.one_in(3) {
+                self.leader.hear_by_itself(pod.key, Word::Beat, self.now);
+            }
+            if let Some(former) = self.former.as_mut().filter(|_| !self.random.one_in(3)) {
+                former.hear_by_itself(pod.key, Word::Beat, self.now);
+            }
+        }
+    }
+
+    fn deregister(&mut self) -> bool {
+        let indices: Vec<_> = self.cluster.pods.keys().copied().collect();
+        if indices.is_empty() {
+            return false;
+        }
+        let Some(pod) = self.cluster.pods.get_mut(&self.random.pick(&indices)) else { return false };
+        pod.beats = false;
+        let key = pod.key;
+        self.leader.hear_by_itself(key, Word::Goes, self.now);
+        if let Some(former) = &mut self.former {
+            former.hear_by_itself(key, Word::Goes, self.now);
+        }
+        true
     }
 
     /// To where something is due, or anywhere before the next second is over.
@@ -124,8 +158,8 @@ impl World {
         match fault {
             // They happen to every answer.
             Fault::AnswerLost | Fault::AnswerLate | Fault::ProberError => return false,
-            Fault::WatchCut => self.leader.cut_until = now + span,
-            Fault::Frozen => self.leader.frozen_until = now + span + span,
+            Fault::WatchCut => self.leader.cut(now + span, now),
+            Fault::Frozen => self.leader.freeze(now + span + span),
             Fault::Killed => drop(self.succeed()),
             Fault::Elected => {
                 let mut former = self.succeed();
@@ -140,6 +174,22 @@ impl World {
             Fault::ContainerDown => return self.with_pod(|pod, _| pod.state = ContainerState::Down),
             Fault::CrashLoop => return self.with_pod(|pod, _| pod.state = ContainerState::BackingOff),
             Fault::PodDeleted => return self.with_pod(|pod, _| pod.lifecycle = Lifecycle::Terminating),
+            Fault::PodPaused => {
+                let until = now + span + span;
+                return self.with_pod(|pod, _| pod.paused_until = pod.paused_until.is_none().then_some(until));
+            }
+            Fault::PolicyPaused => {
+                let Some(object) = &mut self.cluster.object else { return false };
+                object.spec.generation += 1;
+                object.spec.paused_until = Some(now + span);
+                self.changed(Thing::Policy);
+            }
+            Fault::BeatsStopped => return self.with_pod(|pod, _| pod.beats = !pod.beats),
+            Fault::Deregistered => return self.deregister(),
+            Fault::PathCut => {
+                let node = NodeKey(self.random.below(u64::from(NODES)) as u32);
+                self.cluster.cut = if self.cluster.cut.is_none() { Some(node) } else { None };
+            }
             Fault::Unselected => return self.with_pod(|pod, _| pod.is_selected = !pod.is_selected),
             Fault::Stuck => return self.sicken(Health::Stuck),
             Fault::DependencyLost => return self.sicken(Health::DependencyLost),
@@ -171,10 +221,11 @@ impl World {
 
     fn sicken(&mut self, health: Health) -> bool {
         // What is shared makes many sick at once.
-        let everybody = self.random.one_in(8);
         let now = self.now;
-        if everybody {
-            for pod in self.cluster.pods.values_mut() {
+        if self.random.one_in(6) {
+            let revision = RevisionKey(self.random.below(2) as u32);
+            let everybody = self.random.one_in(2);
+            for pod in self.cluster.pods.values_mut().filter(|pod| everybody || pod.revision == revision) {
                 pod.health = health;
             }
             return true;
@@ -207,6 +258,7 @@ impl World {
     fn roll(&mut self) -> bool {
         if self.cluster.seating != Seating::Anywhere {
             // The pod is replaced by one of the new revision, at the same ordinal.
+            self.cluster.template = RevisionKey(self.random.below(2) as u32);
             return self.with_pod(|pod, _| pod.lifecycle = Lifecycle::Terminating);
         }
         let (from, to) = self.random.pick(&[(OwnerKey(0), OwnerKey(1)), (OwnerKey(1), OwnerKey(0))]);
@@ -252,7 +304,7 @@ impl World {
     fn create_policy(&mut self) {
         let key = PolicyKey(self.policies);
         self.policies += 1;
-        let spec = edits::policy(edits::phase(&mut self.random));
+        let spec = edits::policy(&mut self.random);
         self.cluster.object = Some(Object { key, spec, is_valid: true, status: Status::default() });
     }
 
@@ -261,6 +313,7 @@ impl World {
         self.leader.cut_until = self.now;
         self.leader.frozen_until = self.now;
         self.former = None;
+        self.cluster.cut = None;
         for state in self.cluster.nodes.values_mut() {
             *state = NodeState::Ready;
         }
@@ -279,12 +332,18 @@ impl World {
             (_, None) => {}
         }
         self.changed(Thing::Policy);
+        for index in self.cluster.pods.keys().copied().collect::<Vec<_>>() {
+            if let Some(pod) = self.cluster.pods.get_mut(&index) {
+                pod.paused_until = None;
+            }
+            self.changed(Thing::Pod(index));
+        }
         self.cure();
     }
 
     fn cure(&mut self) {
         for pod in self.cluster.pods.values_mut() {
-            pod.health = Health::Healthy;
+            (pod.health, pod.beats) = (Health::Healthy, true);
         }
     }
 

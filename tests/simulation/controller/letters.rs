@@ -67,7 +67,7 @@ impl Controller {
             let cluster = &mut *around.cluster;
             let result = match &letter.request {
                 Request::Gate { replica, gate, started, .. } => cluster.set_gate(*replica, *gate, *started),
-                Request::Restart { replica, .. } => cluster.restart(*replica),
+                Request::Restart { replica, .. } => cluster.restart(*replica, around.now),
                 Request::Status { policy, version, status, .. } => match &mut cluster.object {
                     Some(object) if object.key == *policy && object.status.version == *version => {
                         object.status = Status { version: version + 1, ..status.clone() };
@@ -132,7 +132,9 @@ impl Controller {
             PerRule::from_fn(|kind| question(kind).filter(|_| report.rules[kind].is_some_and(|rule| rule.ever_passed)));
         let seats: BTreeMap<SeatKey, SeatMemory> = report.seats.iter().map(|seat| (seat.seat, seat.memory)).collect();
         let version = self.version;
-        let status = Status { version, seats, passed };
+        let beaten = report.heartbeat.is_some_and(|heartbeat| heartbeat.ever_beat);
+        let whole_at = report.budget.and_then(|budget| budget.whole_at);
+        let status = Status { version, seats, passed, beaten, whole_at };
         self.send(Request::Status { policy, version, status, intents }, around);
     }
 }
