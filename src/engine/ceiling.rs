@@ -73,11 +73,6 @@ impl Ceiling {
         (self.stretch != Stretch::NONE).then_some(stretched)
     }
 
-    #[cfg(test)]
-    pub(super) fn wanted(&self) -> u128 {
-        self.wanted
-    }
-
     /// The least stretch with which so much stays below the ceiling.
     fn fits(&self, wanted: u128) -> Stretch {
         let most = u128::from(self.per_second.get() - self.rechecks()) * MILLION;
@@ -90,11 +85,6 @@ impl Rate {
     pub(super) fn and(self, period: Span) -> Self {
         let rate = 1_000_000_000 * MILLION / u128::from(period.as_nanos().max(1));
         Self(self.0.saturating_add(u64::try_from(rate).unwrap_or(u64::MAX)))
-    }
-
-    #[cfg(test)]
-    pub(super) fn millionths(self) -> u64 {
-        self.0
     }
 }
 

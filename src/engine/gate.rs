@@ -429,7 +429,10 @@ fn write(
     let (gate, reason) = match (replica.seen.gate, replica.gate.held()) {
         (GateSeen::Ungated, _) if started.is_some() => (None, Reason::NoRule),
         (GateSeen::Unset | GateSeen::Set(_), Some((gate, reason))) => (Some(gate), reason),
-        (GateSeen::Ungated, _) | (GateSeen::Unset | GateSeen::Set(_), None) => return,
+        (GateSeen::Ungated, _) | (GateSeen::Unset | GateSeen::Set(_), None) => {
+            (replica.gate.turn, replica.gate.unwritten) = (None, None);
+            return;
+        }
     };
     let keeper = &mut replica.gate;
     keeper.wanted = Some(Written { gate, started });

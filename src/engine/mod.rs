@@ -66,8 +66,6 @@ mod replica;
 mod report;
 mod schedule;
 mod seat;
-#[cfg(test)]
-mod simulation;
 mod skip;
 mod stance;
 mod startups;

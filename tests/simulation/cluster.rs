@@ -15,6 +15,8 @@ use super::random::Random;
 /// The most replicas that the owners want at once.
 pub const MOST: u32 = 7;
 pub const NODES: u32 = 3;
+/// How long what comes and goes is there, and how long it is gone.
+const FLAPS: Span = Span::from_millis(700);
 const OLD: OwnerKey = OwnerKey(0);
 const NEW: OwnerKey = OwnerKey(1);
 
@@ -115,6 +117,8 @@ pub enum Health {
     Healthy,
     Stuck,
     DependencyLost,
+    /// Now it answers, and now it does not.
+    ComesAndGoes,
     NeverStarts,
 }
 
@@ -308,8 +312,11 @@ impl Pod {
             (_, RuleKind::Startup) if now < self.serves_at => OutcomeClass::BadStatus { status: 503 },
             _ if now < self.serves_at => OutcomeClass::Refused,
             (Health::Stuck, _) => OutcomeClass::NoResponse,
+            (Health::ComesAndGoes, _) if now.as_nanos() / FLAPS.as_nanos() % 2 == 0 => {
+                OutcomeClass::BadStatus { status: 500 }
+            }
             (Health::DependencyLost, RuleKind::Readiness) => OutcomeClass::BadStatus { status: 500 },
-            (Health::DependencyLost | Health::Healthy, _) => OutcomeClass::Passed,
+            (Health::ComesAndGoes | Health::DependencyLost | Health::Healthy, _) => OutcomeClass::Passed,
         }
     }
 

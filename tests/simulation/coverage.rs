@@ -48,6 +48,7 @@ faults! {
     PolicyDeleted: "a policy is deleted",
     Stuck: "a process is stuck",
     DependencyLost: "a dependency is lost",
+    ComesAndGoes: "a process comes and goes",
     NeverStarts: "a container never starts",
 }
 

@@ -122,19 +122,23 @@ fn add(spec: &mut Policy, random: &mut Random) {
         2 => {
             let initial = Span::from_secs(random.below(4));
             let ejection = EjectionBackoff { initial, max: Span::from_secs(6), decay_after: Span::from_secs(20) };
-            spec.dwell = Some(DwellSettings { least: seconds(random, 3), ejection });
+            spec.dwell = Some(DwellSettings { least: seconds(random, 6), ejection });
         }
         3 => {
             let kind = random.pick(&[RuleKind::Liveness, RuleKind::Readiness]);
             let attempts = 3 + random.below(LONGEST as u64 - 2) as u32;
             let window = FailureWindow { failures: 2 + random.below(2) as u32, attempts };
             if let Some(rule) = &mut spec.rules[kind] {
-                rule.failure_window = [None, Some(window)][random.below(2) as usize];
+                rule.failure_window = (!random.one_in(3)).then_some(window);
+                rule.failure_threshold = count(2 + random.below(3));
             }
         }
         _ => {
             let changes = [OnPolicyChange::Keep, OnPolicyChange::Prepare, OnPolicyChange::Rolling];
             spec.on_policy_change = random.pick(&changes);
+            if let Some(rule) = &mut spec.rules.readiness {
+                rule.question = Question(random.below(1_000_000));
+            }
         }
     }
 }

@@ -193,6 +193,7 @@ impl World {
             Fault::Unselected => return self.with_pod(|pod, _| pod.is_selected = !pod.is_selected),
             Fault::Stuck => return self.sicken(Health::Stuck),
             Fault::DependencyLost => return self.sicken(Health::DependencyLost),
+            Fault::ComesAndGoes => return self.sicken(Health::ComesAndGoes),
             Fault::NeverStarts => return self.sicken(Health::NeverStarts),
             Fault::OwnerScaled => self.scale(),
             Fault::RevisionRolled => return self.roll(),

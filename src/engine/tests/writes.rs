@@ -73,3 +73,14 @@ fn who_fails_while_its_admission_waits_is_not_let_in() {
             == 0
     );
 }
+
+#[test]
+fn nobody_waits_for_the_turn_of_a_gate_that_nothing_is_decided_about_any_more() {
+    let mut bench = limited(20, 1);
+    bench.pass(2);
+    bench.show(19, |seen| seen.policy = None);
+    bench.replace_container(19);
+    bench.pass(25);
+    let (at, why) = bench.engine.next_deadline().unwrap();
+    assert!(at > bench.now, "still due after a poll: {why}");
+}
