@@ -93,6 +93,8 @@ impl Fleet<'_> {
         assert!(is_below || !is_short, "[floor] above, with so few ready");
         let cooldown = self.spec.floor.map(|floor| floor.cooldown);
         let cools = enough.zip(cooldown).is_some_and(|(enough, cooldown)| enough + cooldown > now);
+        // Whoever was missing for an instant, until a shared silence ended, is not known here.
+        let cools = cools || self.spec.heartbeat.is_some();
         assert!(
             !is_below || is_short || cools,
             "[floor] {:?} for nothing since {enough:?}: {:?}",
@@ -229,7 +231,11 @@ impl Member<'_> {
     fn check_proof(&self, spec: &Policy) {
         let proof = self.naive.judgement(RuleKind::Readiness).proof;
         match self.report.gate {
-            Some((_, Reason::Preparing { .. })) => assert_ne!(proof, Proof::Given, "[proof] {:?}", self.pod),
+            Some((_, Reason::Preparing { .. })) => {
+                // Who was out stays so until it is asked again, also when an edit ends it.
+                let was_out = self.before.is_some_and(|before| before.is_some_and(|(_, reason)| is_preparing(reason)));
+                assert!(was_out || proof != Proof::Given, "[proof] {:?}", self.pod);
+            }
             Some((_, Reason::AwaitsTurn { .. })) => {
                 assert_eq!(proof, Proof::Unknown, "[proof] {:?}", self.pod);
                 assert_eq!(spec.on_policy_change, OnPolicyChange::Rolling, "[proof] {:?}", self.pod);
@@ -279,6 +285,10 @@ impl Member<'_> {
             _ => panic!("[gate] held by {by:?}: {pod:?}"),
         }
     }
+}
+
+fn is_preparing(reason: Reason) -> bool {
+    matches!(reason, Reason::Preparing { .. })
 }
 
 /// A breaker is open while so many fail, and for the cooldown after; no longer, and nothing else opens it.

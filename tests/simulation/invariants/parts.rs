@@ -73,14 +73,15 @@ impl Fleet<'_> {
             }
             Part::Starting(revision) => {
                 let (failing, all) = self.starts(revision)?;
-                (breaker.open_at, failing, all)
+                let is_certain = failing >= breaker.min_judged;
+                (breaker.open_at, if is_certain { failing } else { 0 }, all)
             }
         };
         Some(judged >= breaker.min_judged && failing >= amount(open_at, judged).max(2))
     }
 
-    /// How many of a revision's replicas fail to start, and how many that is decided of. Where somebody is paused the
-    /// one or other decision is void.
+    /// How many of a revision's replicas fail to start for certain, and of how many that may be decided. Where somebody
+    /// is paused the one or other decision is void.
     fn starts(&self, revision: Option<RevisionKey>) -> Option<(u32, u32)> {
         if self.spec.mode != Mode::Enforce || self.members.iter().any(|member| member.is_paused) {
             return None;
@@ -88,17 +89,11 @@ impl Fleet<'_> {
         let Some(rule) = self.spec.rule(RuleKind::Startup) else { return Some((0, 0)) };
         let of_it =
             |member: &&Member<'_>| Some(member.pod.revision) == revision && member.pod.lifecycle == Lifecycle::Live;
-        let decided = self.members.iter().filter(of_it).filter_map(|member| {
-            let seat = self.report.seats.iter().find(|seat| Some(seat.seat) == member.report.seat);
-            let intent = seat.and_then(|seat| seat.memory.intent);
-            let is_restarted = intent.is_some_and(|intent| intent.rule == RuleKind::Startup);
-            let fails = member.naive.judgement(RuleKind::Startup).is_failing(rule);
-            match member.naive.started {
-                true => Some(Evidence::Pass),
-                false => (fails || is_restarted).then_some(Evidence::Fail),
-            }
-        });
-        Some(super::fleet::tally(decided))
+        let fails = |member: &&Member<'_>| {
+            member.pod.runs() && !member.naive.started && member.naive.judgement(RuleKind::Startup).is_failing(rule)
+        };
+        let all = self.members.iter().filter(of_it).count() as u32;
+        Some((self.members.iter().filter(of_it).filter(fails).count() as u32, all))
     }
 
     /// The path to a node is cut: no connection to at least two replicas there, and all, comes about, and somebody

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use probe_policy::engine::{
     DwellSettings, FloorReport, Gate, GateSeen, Incarnation, Lifecycle, OnPolicyChange, Reason, ReplicaKey, Time,
-    Transition, TransitionKind, WhenBelow,
+    Transition, WhenBelow,
 };
 
 use super::{Fleet, History, Member, amount};
@@ -45,7 +45,11 @@ impl Fleet<'_> {
         let turned = history.turns.get(&member.pod.key).filter(|turned| turned.container == member.pod.incarnation);
         let Some((turned, dwell)) = turned.and_then(|turned| Some((turned, turned.dwell?))) else { return };
         // Below the floor it is let in at once, and if that is enough the pool was not below it at all.
-        let others = self.in_pool() - u32::from(transition.kind == TransitionKind::Admitted);
+        let is_ready = |member: &&Member<'_>| {
+            let is_held = matches!(member.report.gate, Some((_, Reason::Held { .. } | Reason::HeldWithoutBeat { .. })));
+            member.is_in() && !is_held && member.pod.key != transition.replica
+        };
+        let others = self.members.iter().filter(is_ready).count() as u32;
         let is_needed = self.spec.floor.is_some_and(|floor| others < amount(floor.min_ready, self.desired));
         let is_reported = matches!(self.report.floor, FloorReport::Below { .. });
         let is_below = history.was_below || is_reported || is_needed;
@@ -63,22 +67,23 @@ impl Fleet<'_> {
     /// Whoever awaited its turn leaves beside no more than may restart, and leaves the pool its floor.
     pub(super) fn check_turn(&self, transition: &Transition, history: &History) {
         let Some((_, Some((_, Reason::AwaitsTurn { .. })))) = history.gates.get(&transition.replica) else { return };
-        if self.spec.on_policy_change != OnPolicyChange::Rolling {
+        let is_turn = matches!(transition.reason, Reason::Preparing { .. });
+        if !is_turn || self.spec.on_policy_change != OnPolicyChange::Rolling {
             return;
         }
         let (out, allowed) = (self.report.preparing, amount(self.spec.restart.max_concurrent, self.desired).max(1));
         assert!(out <= allowed, "[turn] {out} are out for what an edit asks, and {allowed} may be");
         let Some(floor) = self.spec.floor.filter(|floor| floor.when_below != WhenBelow::Close) else { return };
-        let (in_pool, least) = (self.in_pool(), amount(floor.min_ready, self.desired));
+        let in_pool = self.members.iter().filter(|member| member.is_in()).count() as u32;
+        let least = amount(floor.min_ready, self.desired);
         assert!(in_pool >= least, "[turn] it leaves {in_pool} in the pool, and {least} must be");
     }
+}
 
-    fn in_pool(&self) -> u32 {
-        let is_in = |member: &&Member<'_>| {
-            let is_open = matches!(member.report.gate, Some((Gate::Open, _)));
-            member.pod.lifecycle == Lifecycle::Live && (is_open || member.pod.gate == GateSeen::Ungated)
-        };
-        self.members.iter().filter(is_in).count() as u32
+impl Member<'_> {
+    fn is_in(&self) -> bool {
+        let is_open = matches!(self.report.gate, Some((Gate::Open, _)));
+        self.pod.lifecycle == Lifecycle::Live && (is_open || self.pod.gate == GateSeen::Ungated)
     }
 }
 
