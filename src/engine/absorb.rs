@@ -17,6 +17,7 @@ impl Engine {
         match input {
             Input::Synced => self.synced = true,
             Input::PolicySet { policy, spec } => {
+                self.pauses.extend(spec.paused_until.map(|until| (until, policy)));
                 self.fleets.get_or_new(policy).set(spec);
                 self.touch_fleet(policy);
                 self.uncounted.insert(policy);
@@ -244,7 +245,7 @@ impl Engine {
         present(&mut self.replicas, replica)?.seat()
     }
 
-    fn touch_fleet(&mut self, policy: PolicyKey) {
+    pub(super) fn touch_fleet(&mut self, policy: PolicyKey) {
         for index in self.fleets.get(policy).into_iter().flat_map(|fleet| fleet.members.iter()) {
             self.replica_agenda.touch(*index);
         }

@@ -135,6 +135,8 @@ pub struct Engine {
     fleet_agenda: Agenda,
     /// The policies under which every replica may stand otherwise than it was counted.
     uncounted: BTreeSet<PolicyKey>,
+    /// When policies go on by themselves, with all their replicas at once.
+    pauses: BTreeSet<(Time, PolicyKey)>,
     rechecks: Rechecks,
     /// Beats until then may not have reached us.
     deaf_until: Time,
@@ -238,6 +240,11 @@ impl Engine {
     /// Fleets are looked at after all replicas, so that each of their decisions is over all that is known; and then the
     /// replicas whose gate depends on these decisions.
     fn decide(&mut self, now: Time, recorder: &mut Recorder<'_>) {
+        while let Some((_, policy)) = self.pauses.first().copied().filter(|(until, _)| *until <= now) {
+            self.pauses.pop_first();
+            self.touch_fleet(policy);
+            self.uncounted.insert(policy);
+        }
         while let Some(policy) = self.uncounted.pop_first() {
             self.count_anew(policy, now);
         }

@@ -9,9 +9,9 @@ mod turns;
 use std::collections::{BTreeMap, VecDeque};
 
 use probe_policy::engine::{
-    Amount, BreakerReport, ContainerState, Effect, FloorReport, Gate, GateSeen, Incarnation, Lifecycle, NodeState,
-    OtherOwners, OwnerKey, OwnerKind, Place, Policy, PolicyReport, Presence, Reason, ReplicaKey, ReplicaReport,
-    RuleKind, Slot, Span, Time, Transition, TransitionKind,
+    Amount, BreakerReport, ContainerState, Effect, Gate, GateSeen, Incarnation, Lifecycle, NodeState, OtherOwners,
+    OwnerKey, OwnerKind, Place, Policy, PolicyReport, Presence, Reason, ReplicaKey, ReplicaReport, RuleKind, Slot,
+    Span, Time, Transition, TransitionKind,
 };
 
 use super::cluster::{Pod, Restarted, Seating};
@@ -36,8 +36,6 @@ pub struct History {
     enough: Option<Time>,
     /// The breaker was open.
     was_open: bool,
-    /// The pool was below its floor.
-    was_below: bool,
     parts: Parts,
     turns: BTreeMap<ReplicaKey, Turned>,
     presence: BTreeMap<ReplicaKey, Option<Presence>>,
@@ -121,11 +119,9 @@ impl Controller {
                 fleet.members.iter().map(|member| (member.pod.key, (member.pod.incarnation, member.report.gate)));
             let gates = gates.collect();
             let was_open = report.breaker != BreakerReport::Closed;
-            let was_below = matches!(report.floor, FloorReport::Below { .. });
             let presence = fleet.members.iter().map(|member| (member.pod.key, member.report.presence)).collect();
             let turns = fleet.turns(&self.history);
-            self.history =
-                History { gates, calm, enough, was_open, was_below, parts, turns, presence, written: VecDeque::new() };
+            self.history = History { gates, calm, enough, was_open, parts, turns, presence, written: VecDeque::new() };
         }
         self.history.written = written;
         for effect in effects {

@@ -101,3 +101,19 @@ fn pause(bench: &mut Bench, index: u32, until: u64) {
 fn at(second: u64) -> Time {
     Time::ZERO + Span::from_secs(second)
 }
+
+#[test]
+fn when_the_pause_of_a_policy_ends_a_failure_that_its_replicas_share_still_ejects_nobody() {
+    let fleet = FleetSettings { breaker: None, shared_failure: SharedFailure::Hold };
+    let shared = Policy { fleet, ..policy() };
+    let mut bench = Bench::with(shared.clone());
+    (0..2).for_each(|replica| bench.add(replica));
+    bench.pass(5);
+    for replica in 0..2 {
+        bench.answers.insert((replica, RuleKind::Readiness), OutcomeClass::NoResponse);
+    }
+    bench.pass(5);
+    bench.set(Policy { paused_until: Some(bench.now + Span::from_secs(3)), ..shared });
+    bench.pass(4);
+    assert_eq!([0, 1].map(|replica| bench.gate(replica)), [OPEN, OPEN]);
+}

@@ -232,8 +232,8 @@ impl Member<'_> {
         let proof = self.naive.judgement(RuleKind::Readiness).proof;
         match self.report.gate {
             Some((_, Reason::Preparing { .. })) => {
-                // Who was out stays so until it is asked again, also when an edit ends it.
-                let was_out = self.before.is_some_and(|before| before.is_some_and(|(_, reason)| is_preparing(reason)));
+                // Whose container began beside the edit is out anyway, and so is who was out when another edit ended it.
+                let was_out = self.before.is_some_and(|before| before.is_none_or(|(gate, _)| gate == Gate::Closed));
                 assert!(was_out || proof != Proof::Given, "[proof] {:?}", self.pod);
             }
             Some((_, Reason::AwaitsTurn { .. })) => {
@@ -262,6 +262,8 @@ impl Member<'_> {
             {
                 by
             }
+            // Whether it was in when it was to beat first is not always known here.
+            Some((Gate::Closed, Reason::NoBeatYet)) if self.report.presence != Some(Presence::Present) => return,
             Some((Gate::Closed, Reason::Dwells { .. })) => {
                 let was_out = self.before.is_none_or(|before| before.is_none_or(|(gate, _)| gate == Gate::Closed));
                 assert!(was_out && spec.dwell.is_some(), "[gate] taken out though it passes: {pod:?}");
@@ -285,10 +287,6 @@ impl Member<'_> {
             _ => panic!("[gate] held by {by:?}: {pod:?}"),
         }
     }
-}
-
-fn is_preparing(reason: Reason) -> bool {
-    matches!(reason, Reason::Preparing { .. })
 }
 
 /// A breaker is open while so many fail, and for the cooldown after; no longer, and nothing else opens it.

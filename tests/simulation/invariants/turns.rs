@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use probe_policy::engine::{
-    DwellSettings, FloorReport, Gate, GateSeen, Incarnation, Lifecycle, OnPolicyChange, Reason, ReplicaKey, Time,
-    Transition, WhenBelow,
+    DwellSettings, Gate, GateSeen, Incarnation, Lifecycle, OnPolicyChange, Reason, ReplicaKey, Time, Transition,
+    WhenBelow,
 };
 
 use super::{Fleet, History, Member, amount};
@@ -45,15 +45,7 @@ impl Fleet<'_> {
         let turned = history.turns.get(&member.pod.key).filter(|turned| turned.container == member.pod.incarnation);
         let Some((turned, dwell)) = turned.and_then(|turned| Some((turned, turned.dwell?))) else { return };
         // Below the floor it is let in at once, and if that is enough the pool was not below it at all.
-        let is_ready = |member: &&Member<'_>| {
-            let is_held = matches!(member.report.gate, Some((_, Reason::Held { .. } | Reason::HeldWithoutBeat { .. })));
-            member.is_in() && !is_held && member.pod.key != transition.replica
-        };
-        let others = self.members.iter().filter(is_ready).count() as u32;
-        let is_needed = self.spec.floor.is_some_and(|floor| others < amount(floor.min_ready, self.desired));
-        let is_reported = matches!(self.report.floor, FloorReport::Below { .. });
-        let is_below = history.was_below || is_reported || is_needed;
-        if is_below || self.spec.dwell != Some(dwell) {
+        if self.spec.floor.is_some() || self.spec.dwell != Some(dwell) {
             return;
         }
         let stays = match turned.gate {
