@@ -25,7 +25,7 @@ impl Fleet<'_> {
             let (calm, was_open) = before.get(&part).copied().unwrap_or((Some(self.now), false));
             let calm = since(calm, !opens, self.now);
             let cools = calm.zip(cooldown).is_some_and(|(calm, cooldown)| calm + cooldown > self.now);
-            // That a start is not decided any more, since a restart came to its end, is seen when the replica is asked again.
+            // That a start is not decided any more, since a restart ended, is seen when the replica is asked again.
             let is_known = !matches!(part, Part::Starting(_));
             is_open(&format!("{part:?}"), reported(&part), opens, was_open && is_known, cools || !is_known);
             if opens || cools || reported(&part) {
