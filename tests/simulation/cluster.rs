@@ -312,7 +312,7 @@ impl Pod {
             (_, RuleKind::Startup) if now < self.serves_at => OutcomeClass::BadStatus { status: 503 },
             _ if now < self.serves_at => OutcomeClass::Refused,
             (Health::Stuck, _) => OutcomeClass::NoResponse,
-            (Health::ComesAndGoes, _) if now.as_nanos() / FLAPS.as_nanos() % 2 == 0 => {
+            (Health::ComesAndGoes, _) if (now.as_nanos() / FLAPS.as_nanos()).is_multiple_of(2) => {
                 OutcomeClass::BadStatus { status: 500 }
             }
             (Health::DependencyLost, RuleKind::Readiness) => OutcomeClass::BadStatus { status: 500 },
