@@ -53,7 +53,7 @@ async fn see_a_pod_come_and_go(client: Client, namespace: String) {
     };
     let replica = world.replica.unwrap();
     let pod = world.index.pod(replica).unwrap();
-    assert_eq!((&*pod.name.namespace, pod.ip.is_some()), (namespace.as_str(), true));
+    assert_eq!((&*pod.name.namespace, !pod.addresses.is_empty()), (namespace.as_str(), true));
     assert!(world.index.container_id(replica, running.incarnation).unwrap().starts_with("containerd://"));
 
     pods.delete("a", &DeleteParams::default().grace_period(1)).await.unwrap();

@@ -1,6 +1,7 @@
 //! Which of a pod's addresses are asked.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,33 @@ pub enum IpFamily {
     Either,
     /// Both, one after the other, within one timeout; each has to pass.
     Both,
+}
+
+/// The addresses at which one attempt asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sockets {
+    /// One.
+    One(SocketAddr),
+    /// Two at once. The first that passes is enough; if neither does, it is the first one's failure.
+    Either(SocketAddr, SocketAddr),
+    /// Two, one after the other, which both have to pass.
+    Both(SocketAddr, SocketAddr),
+}
+
+impl From<SocketAddr> for Sockets {
+    fn from(only: SocketAddr) -> Self {
+        Self::One(only)
+    }
+}
+
+impl fmt::Display for Sockets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(only) => only.fmt(f),
+            Self::Either(first, second) => write!(f, "{first} or {second}"),
+            Self::Both(first, second) => write!(f, "{first} and {second}"),
+        }
+    }
 }
 
 /// As it is written.

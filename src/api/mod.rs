@@ -33,7 +33,7 @@ pub mod yaml;
 pub use convert::{Ask, ParsedPolicy, SpecError};
 pub use crd::{crd, crd_yaml};
 pub use duration::{Duration, InvalidDuration};
-pub use family::IpFamily;
+pub use family::{IpFamily, Sockets};
 pub use flapping::{EjectionBackoffSpec, FailureWindowSpec};
 pub use handler::{
     ComponentScope, Exec, ExecSpec, Grpc, GrpcSpec, Handler, HealthBody, HttpGet, HttpGetSpec, HttpHeaderSpec,

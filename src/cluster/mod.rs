@@ -18,5 +18,4 @@ mod watch;
 
 pub use client::{ClientError, Clients};
 pub use index::{AttemptTarget, Index};
-pub use target::Addresses;
 pub use watch::{Change, Scope, WatchEvent, WatchKind, watch};

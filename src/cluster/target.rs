@@ -1,9 +1,9 @@
 //! Which container of a pod a rule means, and at which port and addresses.
 
-use std::net::IpAddr;
+use std::net::SocketAddr;
 
 use super::records::{ContainerKind, ContainerRecord, Network, PodRecord};
-use crate::api::{Ask, IpFamily, Port};
+use crate::api::{Ask, IpFamily, Port, Sockets};
 use crate::engine::TargetProblem;
 
 /// Where in a pod a rule asks.
@@ -11,19 +11,8 @@ use crate::engine::TargetProblem;
 pub(super) struct Place {
     /// The position of the container among the pod's.
     pub(super) container: usize,
-    /// The addresses and the number of the port; a command needs none, and a pod that is new has no address yet.
-    pub(super) socket: Option<(Addresses, u16)>,
-}
-
-/// The addresses that are asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses {
-    /// One.
-    One(IpAddr),
-    /// Two, of which one that passes is enough.
-    Either(IpAddr, IpAddr),
-    /// Two, which both have to pass.
-    Both(IpAddr, IpAddr),
+    /// The addresses with the port; a command needs none, and a pod that is new has no address yet.
+    pub(super) sockets: Option<Sockets>,
 }
 
 /// Where a rule asks.
@@ -32,14 +21,11 @@ pub enum Addresses {
 /// the one that the pod's annotation `kubectl.kubernetes.io/default-container` names.
 pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<Place, TargetProblem> {
     let at = container(pod, ask.container.as_deref(), ask.handler.port())?;
-    let socket = match ask.handler.port() {
-        Some(asked) => {
-            let port = port(&pod.containers[at], pod.network, asked)?;
-            addresses(pod, ask.family)?.map(|addresses| (addresses, port))
-        }
+    let sockets = match ask.handler.port() {
+        Some(asked) => sockets(pod, ask.family, port(&pod.containers[at], pod.network, asked)?)?,
         None => None,
     };
-    Ok(Place { container: at, socket })
+    Ok(Place { container: at, sockets })
 }
 
 /// The position of the container that is meant, by its name or by what it declares, if these are given.
@@ -63,17 +49,17 @@ pub(super) fn container(pod: &PodRecord, name: Option<&str>, port: Option<&Port>
     }
 }
 
-fn addresses(pod: &PodRecord, family: IpFamily) -> Result<Option<Addresses>, TargetProblem> {
-    let Some(first) = pod.ip else { return Ok(None) };
-    let v4 = pod.addresses.iter().copied().find(IpAddr::is_ipv4);
-    let v6 = pod.addresses.iter().copied().find(IpAddr::is_ipv6);
-    let second = pod.addresses.iter().copied().find(|address| address.is_ipv4() != first.is_ipv4());
+fn sockets(pod: &PodRecord, family: IpFamily, port: u16) -> Result<Option<Sockets>, TargetProblem> {
+    let mut all = pod.addresses.iter().map(|ip| SocketAddr::new(*ip, port));
+    let Some(first) = all.next() else { return Ok(None) };
+    let second = all.find(|other| other.is_ipv4() != first.is_ipv4());
+    let one = |is_meant: fn(&SocketAddr) -> bool| [Some(first), second].into_iter().flatten().find(is_meant);
     let meant = match (family, second) {
-        (IpFamily::First, _) | (IpFamily::Either, None) => Some(Addresses::One(first)),
-        (IpFamily::IPv4, _) => v4.map(Addresses::One),
-        (IpFamily::IPv6, _) => v6.map(Addresses::One),
-        (IpFamily::Either, Some(second)) => Some(Addresses::Either(first, second)),
-        (IpFamily::Both, second) => second.map(|second| Addresses::Both(first, second)),
+        (IpFamily::First, _) | (IpFamily::Either, None) => Some(Sockets::One(first)),
+        (IpFamily::IPv4, _) => one(SocketAddr::is_ipv4).map(Sockets::One),
+        (IpFamily::IPv6, _) => one(SocketAddr::is_ipv6).map(Sockets::One),
+        (IpFamily::Either, Some(second)) => Some(Sockets::Either(first, second)),
+        (IpFamily::Both, second) => second.map(|second| Sockets::Both(first, second)),
     };
     meant.map(Some).ok_or(TargetProblem::UnknownAddress)
 }
@@ -107,7 +93,7 @@ fn port(container: &ContainerRecord, network: Network, port: &Port) -> Result<u1
 
 #[cfg(test)]
 mod tests {
-    use std::net::{Ipv4Addr, Ipv6Addr};
+    use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
     use std::num::NonZeroU16;
     use std::sync::Arc;
 
@@ -116,7 +102,7 @@ mod tests {
     use crate::cluster::test_support::{PodBuilder, pod};
 
     const V4: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 7));
-    const V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 7));
+    const V6: SocketAddr = SocketAddr::new(IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 7)), 80);
 
     fn one() -> PodBuilder {
         pod("a").container("app").port("http", 8080, "TCP").port("dns", 53, "UDP")
@@ -181,25 +167,26 @@ mod tests {
             ("the node's network, by name", one().on_host_network(), ask(None, name("http")), Ok((0, 8080))),
             ("the node's network, undeclared", one().on_host_network(), ask(None, number(22)), Err(UndeclaredHostPort)),
         ] {
-            let first = Addresses::One(V4);
-            let expected = expected.map(|(container, number)| Place { container, socket: Some((first, number)) });
+            let first = |port| Some(Sockets::One(SocketAddr::new(V4, port)));
+            let expected = expected.map(|(container, number)| Place { container, sockets: first(number) });
             assert_eq!(resolve(&pod.record(), &ask), expected, "{case}");
         }
     }
 
     #[test]
     fn a_rule_asks_at_the_addresses_of_its_family_and_not_at_all_where_they_are_missing() {
-        use Addresses::{Both, Either, One};
         use IpFamily::{First, IPv4, IPv6};
+        use Sockets::{Both, Either, One};
+        let v4 = SocketAddr::new(V4, 80);
         let unknown = Err(TargetProblem::UnknownAddress);
         for (family, dual, v4_only, none) in [
-            (First, Ok(Some(One(V4))), Ok(Some(One(V4))), Ok(None)),
-            (IPv4, Ok(Some(One(V4))), Ok(Some(One(V4))), Ok(None)),
+            (First, Ok(Some(One(v4))), Ok(Some(One(v4))), Ok(None)),
+            (IPv4, Ok(Some(One(v4))), Ok(Some(One(v4))), Ok(None)),
             (IPv6, Ok(Some(One(V6))), unknown, Ok(None)),
-            (IpFamily::Either, Ok(Some(Either(V4, V6))), Ok(Some(One(V4))), Ok(None)),
-            (IpFamily::Both, Ok(Some(Both(V4, V6))), unknown, Ok(None)),
+            (IpFamily::Either, Ok(Some(Either(v4, V6))), Ok(Some(One(v4))), Ok(None)),
+            (IpFamily::Both, Ok(Some(Both(v4, V6))), unknown, Ok(None)),
         ] {
-            let found = |addresses: &[&str]| super::addresses(&one().addresses(addresses).record(), family);
+            let found = |addresses: &[&str]| super::sockets(&one().addresses(addresses).record(), family, 80);
             assert_eq!(found(&["10.0.0.7", "fd00::7"]), dual, "{family}");
             assert_eq!(found(&["10.0.0.7"]), v4_only, "{family}");
             assert_eq!(found(&[]), none, "{family}");

@@ -2,7 +2,6 @@
 //! Dropping it ends all of them.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
@@ -22,12 +21,12 @@ use super::restart::Restart;
 use super::statuses::Statuses;
 use crate::api::{Handler, VerdictAnnotation};
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, Uid};
-use crate::cluster::{Addresses, AttemptTarget, Index};
+use crate::cluster::{AttemptTarget, Index};
 use crate::engine::{
     AttemptId, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal,
     ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
 };
-use crate::probe::{Attempts, Commands, Ended, Loopback, Sockets, Target};
+use crate::probe::{Attempts, Commands, Ended, Loopback, Target};
 use crate::runtime::timestamp;
 
 /// What the executors need.
@@ -395,22 +394,14 @@ fn target(
     incarnation: Incarnation,
 ) -> Option<Target> {
     index.container_id(attempt.replica, incarnation)?;
-    let AttemptTarget { pod, socket, container, handler } =
+    let AttemptTarget { pod, sockets, container, handler } =
         index.attempt_target(attempt.replica, policy, attempt.rule)?;
-    match (handler, socket) {
+    match (handler, sockets) {
         (Handler::Exec(exec), _) => {
             let ObjectName { namespace, name } = &pod.name;
             Some(Target::inside(exec, commands.container(namespace, name, container)))
         }
-        (_, Some((addresses, port))) => {
-            let at = |ip| SocketAddr::new(ip, port);
-            let sockets = match addresses {
-                Addresses::One(only) => Sockets::One(at(only)),
-                Addresses::Either(first, second) => Sockets::Either(at(first), at(second)),
-                Addresses::Both(first, second) => Sockets::Both(at(first), at(second)),
-            };
-            Target::of(handler, sockets, Loopback::Refused)
-        }
+        (_, Some(sockets)) => Target::of(handler, sockets, Loopback::Refused),
         (_, None) => None,
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::{fmt, io};
 
 use super::{Container, Kind, Stage};
-use crate::api::{Exec, Grpc, Handler, HttpGet, TcpSocket};
+use crate::api::{Exec, Grpc, Handler, HttpGet, Sockets, TcpSocket};
 use crate::engine::OutcomeClass;
 
 /// What to ask and where. That it exists proves that the addresses may be contacted.
@@ -19,17 +19,6 @@ enum Question {
     Tcp(Arc<TcpSocket>, Sockets),
     Grpc(Arc<Grpc>, Sockets),
     Exec(Arc<Exec>, Container),
-}
-
-/// The addresses at which one attempt asks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sockets {
-    /// One.
-    One(SocketAddr),
-    /// Two at once. The first that passes is enough; if neither does, it is the first one's failure.
-    Either(SocketAddr, SocketAddr),
-    /// Two, one after the other, which both have to pass.
-    Both(SocketAddr, SocketAddr),
 }
 
 /// Whether this machine itself may be asked.
@@ -118,12 +107,6 @@ impl Sockets {
     }
 }
 
-impl From<SocketAddr> for Sockets {
-    fn from(only: SocketAddr) -> Self {
-        Self::One(only)
-    }
-}
-
 async fn either<K: Kind>(kind: &K, first: &K::Place, second: &K::Place, stage: &mut Stage) -> io::Result<OutcomeClass> {
     let mut stage_of_second = Stage::Connecting;
     let mut asking_first = pin!(kind.ask(first, stage));
@@ -152,16 +135,6 @@ impl fmt::Display for Target {
         match &self.0 {
             Question::Http(_, sockets) | Question::Tcp(_, sockets) | Question::Grpc(_, sockets) => sockets.fmt(f),
             Question::Exec(_, container) => container.fmt(f),
-        }
-    }
-}
-
-impl fmt::Display for Sockets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::One(only) => only.fmt(f),
-            Self::Either(first, second) => write!(f, "{first} or {second}"),
-            Self::Both(first, second) => write!(f, "{first} and {second}"),
         }
     }
 }

@@ -11,13 +11,13 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::Command;
 use std::{env, io};
 
-use probe_policy::api::{Handler, ProbePolicySpec};
+use probe_policy::api::{Handler, ProbePolicySpec, Sockets};
 use probe_policy::engine::OutcomeClass::{
     self, BadBody, BadCall, BadCertificate, BadExit, BadStatus, ConnectTimeout, NoResponse, NotServing, Passed,
     ProberError, Refused,
 };
 use probe_policy::engine::{Phase, Span};
-use probe_policy::probe::{self, Loopback, STARVED_AFTER, Sockets, Target};
+use probe_policy::probe::{self, Loopback, STARVED_AFTER, Target};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use super::Index;
-use crate::api::{Handler, ParsedPolicy, SeatName};
+use crate::api::{Handler, ParsedPolicy, SeatName, Sockets};
 use crate::cluster::records::{ObjectName, OwnerRecord, PodRecord, PolicyRecord, Uid};
-use crate::cluster::target::{self, Addresses, Place};
+use crate::cluster::target::{self, Place};
 use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot};
 
 /// Where an attempt goes, and what it asks there.
@@ -14,8 +14,8 @@ use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, Revis
 pub struct AttemptTarget<'a> {
     /// Into which pod.
     pub pod: &'a PodRecord,
-    /// The addresses and the port, if the handler needs them and the pod has one yet.
-    pub socket: Option<(Addresses, u16)>,
+    /// The addresses with the port, if the handler needs them and the pod has one yet.
+    pub sockets: Option<Sockets>,
     /// The name of the container.
     pub container: &'a str,
     /// What.
@@ -30,14 +30,12 @@ impl Index {
 
     /// The first address of the pod of that name.
     pub fn address_of(&self, name: &ObjectName) -> Option<IpAddr> {
-        self.pods.get(name)?.record.ip
+        self.pods.get(name)?.record.addresses.first().copied()
     }
 
     /// The key of a pod that is to say by itself that it is there: it is kept by a policy with a heartbeat rule.
     pub fn asked_to_beat(&self, name: &ObjectName, uid: &Uid) -> Option<ReplicaKey> {
-        let pod = self.pods.get(name).filter(|pod| pod.record.uid == *uid)?;
-        self.policies.beating(self.policies.keeper(&pod.record)?)?;
-        pod.replica
+        self.pods.get(name).filter(|pod| pod.record.uid == *uid && pod.is_to_beat())?.replica
     }
 
     /// The ID of the container that is this incarnation; `None` once another has taken its place, and before the
@@ -52,8 +50,8 @@ impl Index {
     pub fn attempt_target(&self, replica: ReplicaKey, policy: PolicyKey, rule: RuleKind) -> Option<AttemptTarget<'_>> {
         let pod = self.pod(replica)?;
         let ask = self.policies.asks(policy)?[rule].as_ref()?;
-        let Place { container, socket } = target::resolve(pod, ask).ok()?;
-        Some(AttemptTarget { pod, socket, container: &pod.containers[container].name, handler: &ask.handler })
+        let Place { container, sockets } = target::resolve(pod, ask).ok()?;
+        Some(AttemptTarget { pod, sockets, container: &pod.containers[container].name, handler: &ask.handler })
     }
 
     /// A policy's object as last seen.
@@ -130,8 +128,7 @@ mod tests {
         world.policy(policy("p", "00:00:00").record());
         world.pod(web("a"));
         let target = world.index.attempt_target(FIRST, OLDEST, RuleKind::Liveness).unwrap();
-        assert_eq!(target.socket, Some((Addresses::One(target.pod.ip.unwrap()), 8080)));
-        assert_eq!(target.pod.ip.unwrap().to_string(), "10.0.0.7");
+        assert_eq!(target.sockets, Some(Sockets::One("10.0.0.7:8080".parse().unwrap())));
         assert_eq!(target.container, "app");
         assert!(matches!(target.handler, Handler::Http(get) if get.path() == "/live"));
         assert_eq!(world.index.attempt_target(FIRST, OLDEST, RuleKind::Readiness), None);

@@ -92,6 +92,11 @@ impl Pod {
         }
     }
 
+    /// A policy with a heartbeat rule keeps it, as the engine was told.
+    pub(super) fn is_to_beat(&self) -> bool {
+        self.told.as_ref().is_some_and(|told| told.heartbeat.is_some())
+    }
+
     /// Which container the pod's beats speak for.
     pub(super) fn beating(&self, container: Option<&str>) -> Target {
         self.found(target::container(&self.record, container, None))

@@ -33,9 +33,7 @@ pub struct PodRecord {
     pub gate: GateSeen,
     /// Since when its condition stands so.
     pub gate_since: Option<Time>,
-    /// Its first address.
-    pub ip: Option<IpAddr>,
-    /// Its addresses, at most one of a family; none once it has ended.
+    /// Its addresses, at most one of a family; none before it has one.
     pub addresses: Box<[IpAddr]>,
     /// Whose network it uses.
     pub network: Network,
@@ -108,7 +106,6 @@ impl From<core::Pod> for PodRecord {
             },
             gate: gate(&spec, &status),
             gate_since: condition(&status, GATE).and_then(|gate| Some(time(gate.last_transition_time.as_ref()?.0))),
-            ip: address(&status),
             addresses: addresses(&status),
             network: if spec.host_network == Some(true) { Network::Host } else { Network::Pod },
             containers: containers(&spec, &status),
@@ -150,16 +147,10 @@ fn condition<'a>(status: &'a core::PodStatus, type_: &str) -> Option<&'a core::P
     status.conditions.iter().flatten().find(|condition| condition.type_ == type_)
 }
 
-fn address(status: &core::PodStatus) -> Option<IpAddr> {
-    let first = status.pod_ips.iter().flatten().map(|address| address.ip.as_str()).next();
-    first.or(status.pod_ip.as_deref())?.parse().ok()
-}
-
 fn addresses(status: &core::PodStatus) -> Box<[IpAddr]> {
-    match status.phase.as_deref() {
-        Some("Succeeded" | "Failed") => Box::default(),
-        _ => status.pod_ips.iter().flatten().filter_map(|address| address.ip.parse().ok()).collect(),
-    }
+    let all = status.pod_ips.as_deref().unwrap_or_default().iter().map(|address| address.ip.as_str());
+    let only = status.pod_ip.as_deref().filter(|_| all.len() == 0);
+    all.chain(only).filter_map(|address| address.parse().ok()).collect()
 }
 
 fn containers(spec: &core::PodSpec, status: &core::PodStatus) -> Box<[ContainerRecord]> {
