@@ -277,7 +277,10 @@ impl Controller {
     fn hear_waiting(&mut self, now: Time) {
         for _ in 0..HEARD_AT_ONCE {
             let finished = self.leader.as_mut().and_then(Leader::try_finished).map(Wake::Finished);
-            let Some(wake) = finished.or_else(|| self.events.try_recv().ok().map(Wake::Event)) else { return };
+            let event = || self.events.try_recv().ok().map(Wake::Event);
+            let Some(wake) = finished.or_else(event).or_else(|| self.said.try_recv().ok().map(Wake::Said)) else {
+                return;
+            };
             self.hear(now, wake);
         }
     }
