@@ -1,7 +1,7 @@
 //! The program itself, as a process of its own.
 
 use std::net::SocketAddr;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs};
 
@@ -9,10 +9,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 
+use super::process::Watched;
+
 const LISTEN: &str = "127.0.0.1:18090";
 
 /// A controller that ends with the value.
-pub struct Controller(Child);
+pub struct Controller(pub Watched);
 
 impl Controller {
     /// Starts one, which reaches the API server through that address, if there is one.
@@ -30,7 +32,7 @@ impl Controller {
             fs::write(&path, config).unwrap();
             command.env("KUBECONFIG", path);
         }
-        Self(command.spawn().unwrap())
+        Self(Watched(command.spawn().unwrap()))
     }
 
     /// Waits until it leads and keeps so many pods.
@@ -41,28 +43,6 @@ impl Controller {
     /// Waits until it has judged so many pods, and written what is to be remembered of them.
     pub async fn settled(&self, pods: usize) {
         figures(&[("probe_policy_applied", pods), ("probe_policy_gates_unwritten", 0)]).await;
-    }
-
-    /// What its threads have used of the processors.
-    pub fn cpu(&self) -> Duration {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
-        let used = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("schedstat")).ok());
-        used.filter_map(|line| line.split(' ').next()?.parse().ok()).map(Duration::from_nanos).sum()
-    }
-
-    /// A figure of its memory: `VmRSS` now, `VmHWM` at most.
-    pub fn mib(&self, figure: &str) -> f64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix(figure)?.strip_prefix(':')).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
-    }
-}
-
-impl Drop for Controller {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

@@ -12,6 +12,8 @@
 
 mod controller;
 mod pods;
+#[path = "../process/mod.rs"]
+mod process;
 mod relay;
 mod targets;
 
@@ -59,15 +61,15 @@ async fn idle(pods: usize, targets: &Targets, clock: Clock) {
     let ready = clock.now().since(begin).as_secs_f64();
     controller.settled(pods).await;
     let settled = clock.now().since(begin).as_secs_f64();
-    let (used, asked, since) = (controller.cpu(), targets.requests(), clock.now());
+    let (used, asked, since) = (controller.0.cpu(), targets.requests(), clock.now());
     sleep(2 * PERIOD).await;
-    let (used, asked) = (controller.cpu() - used, targets.requests() - asked);
+    let (used, asked) = (controller.0.cpu() - used, targets.requests() - asked);
     let seconds = clock.now().since(since).as_secs_f64();
     let scheduled = pods as f64 * seconds / PERIOD.as_secs_f64();
     println!(
         "ready after {ready:.1} s, with every gate written after {settled:.1} s; {:.1} MiB at most, {:.1} MiB while it probes, with {:.3} cores and {:.2} % of the attempts",
-        controller.mib("VmHWM"),
-        controller.mib("VmRSS"),
+        controller.0.mib("VmHWM"),
+        controller.0.mib("VmRSS"),
         used.as_secs_f64() / seconds,
         100.0 * asked as f64 / scheduled,
     );

@@ -18,6 +18,8 @@ mod floor;
 mod measure;
 mod ours;
 mod peers;
+#[path = "../process/mod.rs"]
+mod process;
 mod target;
 mod tracked;
 #[path = "../warm/mod.rs"]

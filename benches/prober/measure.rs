@@ -1,13 +1,14 @@
-//! What a process costs, seen from outside.
+//! What probing costs, and how well it is done.
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{ChildStdout, Command, Stdio};
 use std::time::Duration;
-use std::{env, fs, thread};
+use std::{env, thread};
 
 use super::Task;
 use super::arrivals::Summary;
 use super::peers::Peer;
+use super::process::Watched;
 
 /// How long the load goes on before it is measured, besides a period: every target has been asked more than once.
 const WARM_UP: Duration = Duration::from_secs(3);
@@ -28,52 +29,27 @@ pub struct Cost {
     pub arrivals: Summary,
 }
 
-/// A process that ends with the value.
-pub struct Watched(Child);
-
-impl Watched {
-    pub fn start(mut command: Command) -> Self {
-        Self(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
-    }
-
-    /// This program in another role.
-    pub fn myself(role: &str, task: Task) -> Self {
-        let mut command = Command::new(env::current_exe().unwrap());
-        command.arg(role).args(task.args());
-        Self::start(command)
-    }
-
-    /// What its threads have used of the processors.
-    fn cpu(&self) -> Duration {
-        let threads = fs::read_dir(format!("/proc/{}/task", self.0.id())).unwrap();
-        let used = threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("schedstat")).ok());
-        used.filter_map(|line| line.split(' ').next()?.parse().ok()).map(Duration::from_nanos).sum()
-    }
-
-    fn resident_mib(&self) -> f64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.0.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
-    }
+/// Starts a prober, or the targets.
+pub fn start(mut command: Command) -> Watched {
+    Watched(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap())
 }
 
-impl Drop for Watched {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
+/// Starts this program in another role.
+pub fn start_myself(role: &str, task: Task) -> Watched {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.arg(role).args(task.args());
+    start(command)
 }
 
 /// Fresh targets.
 pub struct Targets {
     process: Watched,
-    answers: BufReader<std::process::ChildStdout>,
+    answers: BufReader<ChildStdout>,
 }
 
 impl Targets {
     pub fn start(task: Task) -> Self {
-        let mut process = Watched::myself("target", task);
+        let mut process = start_myself("target", task);
         let answers = BufReader::new(process.0.stdout.take().unwrap());
         let mut targets = Self { process, answers };
         targets.arrivals(); // so that they listen
@@ -104,7 +80,7 @@ pub fn cost(task: Task, peer: &Peer) -> Cost {
         micros: used.as_secs_f64() * 1e6 / arrivals.arrived as f64,
         cores: used.as_secs_f64() / arrivals.seconds,
         done: 100.0 * arrivals.arrived as f64 / scheduled,
-        resident_mib: prober.resident_mib(),
+        resident_mib: prober.mib("VmRSS"),
         arrivals,
     }
 }

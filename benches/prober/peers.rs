@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs};
 
-use super::measure::Watched;
+use super::measure::{start, start_myself};
+use super::process::Watched;
 use super::{PORT, Task};
 
 /// A prober.
@@ -27,8 +28,8 @@ impl Peer {
 pub fn installed() -> Vec<Peer> {
     let all = [
         (Peer { name: "haproxy", start: haproxy::start }, haproxy::is_installed()),
-        (Peer { name: "ours", start: |task| Watched::myself("ours", task) }, true),
-        (Peer { name: "floor", start: |task| Watched::myself("floor", task) }, true),
+        (Peer { name: "ours", start: |task| start_myself("ours", task) }, true),
+        (Peer { name: "floor", start: |task| start_myself("floor", task) }, true),
         (Peer { name: "envoy", start: envoy::start }, program("envoy").exists()),
         (Peer { name: "kubelet", start: kubelet }, program("kubelet-prober").exists()),
         (Peer { name: "kubelet-1", start: kubelet_on_one_thread }, program("kubelet-prober").exists()),
@@ -38,13 +39,13 @@ pub fn installed() -> Vec<Peer> {
 
 /// The kubelet's own prober.
 fn kubelet(task: Task) -> Watched {
-    Watched::start(kubelet_command(task))
+    start(kubelet_command(task))
 }
 
 fn kubelet_on_one_thread(task: Task) -> Watched {
     let mut command = kubelet_command(task);
     command.env("GOMAXPROCS", "1");
-    Watched::start(command)
+    start(command)
 }
 
 fn kubelet_command(task: Task) -> Command {

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use serde_json::json;
 
-use super::super::measure::Watched;
-use super::super::{PORT, Task};
+use super::super::process::Watched;
+use super::super::{PORT, Task, measure};
 use super::{program, write};
 
 /// Checks every target, and serves nothing.
@@ -37,5 +37,5 @@ pub fn start(task: Task) -> Watched {
     let mut command = Command::new(program("envoy"));
     command.arg("-c").arg(write("envoy.json", &config.to_string()));
     command.args(["--concurrency", "1", "-l", "off", "--disable-hot-restart"]);
-    Watched::start(command)
+    measure::start(command)
 }

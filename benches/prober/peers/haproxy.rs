@@ -4,8 +4,8 @@ use std::env::temp_dir;
 use std::fmt::Write as _;
 use std::process::Command;
 
-use super::super::measure::Watched;
-use super::super::{PORT, Task};
+use super::super::process::Watched;
+use super::super::{PORT, Task, measure};
 use super::write;
 
 pub fn is_installed() -> bool {
@@ -29,5 +29,5 @@ pub fn start(task: Task) -> Watched {
     }
     let mut command = Command::new("haproxy");
     command.arg("-db").arg("-f").arg(write("haproxy.cfg", &config));
-    Watched::start(command)
+    measure::start(command)
 }
