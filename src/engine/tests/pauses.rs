@@ -94,14 +94,6 @@ fn a_paused_policy_lets_all_its_replicas_alone_and_goes_on_by_itself() {
     assert_eq!((bench.report().paused, bench.restarts()), (0, vec![(32, 0)]));
 }
 
-fn pause(bench: &mut Bench, index: u32, until: u64) {
-    bench.show(index, |seen| seen.paused_until = Some(at(until)));
-}
-
-fn at(second: u64) -> Time {
-    Time::ZERO + Span::from_secs(second)
-}
-
 #[test]
 fn when_the_pause_of_a_policy_ends_a_failure_that_its_replicas_share_still_ejects_nobody() {
     let fleet = FleetSettings { breaker: None, shared_failure: SharedFailure::Hold };
@@ -116,4 +108,12 @@ fn when_the_pause_of_a_policy_ends_a_failure_that_its_replicas_share_still_eject
     bench.set(Policy { paused_until: Some(bench.now + Span::from_secs(3)), ..shared });
     bench.pass(4);
     assert_eq!([0, 1].map(|replica| bench.gate(replica)), [OPEN, OPEN]);
+}
+
+fn pause(bench: &mut Bench, index: u32, until: u64) {
+    bench.show(index, |seen| seen.paused_until = Some(at(until)));
+}
+
+fn at(second: u64) -> Time {
+    Time::ZERO + Span::from_secs(second)
 }

@@ -1,8 +1,7 @@
 //! The process of a container, which the machine that runs the nodes can see.
 
 use std::fs;
-
-use tokio::process::Command;
+use std::process::Command;
 
 /// A process that a test may stop or kill. A stopped one goes on when this is dropped.
 pub struct Process {
@@ -42,11 +41,8 @@ impl Process {
         cut
     }
 
-    /// As this user, or else as root.
     async fn signal(&self, signal: &str) {
-        let kill = format!("kill -{signal} {pid} 2>/dev/null || sudo -n kill -{signal} {pid}", pid = self.pid);
-        let status = Command::new("sh").args(["-c", &kill]).status().await.unwrap();
-        assert!(status.success(), "no right to send SIG{signal} to process {}", self.pid);
+        as_root(&format!("kill -{signal} {}", self.pid)).unwrap();
     }
 }
 
@@ -59,10 +55,7 @@ pub struct Cut {
 impl Cut {
     fn change(&self, change: &str) {
         for address in &self.addresses {
-            let rule = format!("nsenter -t {} -n iptables -w {change} OUTPUT -d {address} -j DROP", self.pid);
-            let command = format!("{rule} 2>/dev/null || sudo -n {rule}");
-            let status = std::process::Command::new("sh").args(["-c", &command]).status().unwrap();
-            assert!(status.success(), "no right to run {rule}");
+            as_root(&format!("nsenter -t {} -n iptables -w {change} OUTPUT -d {address} -j DROP", self.pid)).unwrap();
         }
     }
 }
@@ -77,7 +70,14 @@ impl Drop for Cut {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        let resume = format!("kill -CONT {pid} 2>/dev/null || sudo -n kill -CONT {pid} 2>/dev/null", pid = self.pid);
-        let _ = std::process::Command::new("sh").args(["-c", &resume]).status();
+        // It may have ended.
+        let _ = as_root(&format!("kill -CONT {}", self.pid));
     }
+}
+
+/// Runs a command as this user, or else as root.
+fn as_root(command: &str) -> Result<(), String> {
+    let either = format!("{command} 2>/dev/null || sudo -n {command} 2>/dev/null");
+    let status = Command::new("sh").args(["-c", &either]).status().map_err(|error| error.to_string())?;
+    if status.success() { Ok(()) } else { Err(format!("no right to run {command}")) }
 }
