@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! benches/prober/install-peers
-//! cargo bench --bench prober [TARGETS [PERIOD_MS [PEER]...]]
-//! cargo bench --bench prober tracked          # the kernel's connection tracking
+//! cargo bench --bench prober [-- TARGETS [PERIOD_MS [PEER]...]]
+//! cargo bench --bench prober -- tracked          # the kernel's connection tracking
 //! ```
 //!
 //! Everything runs in a network namespace of its own where that is allowed (root), so that thousands of short connections
