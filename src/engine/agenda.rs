@@ -9,21 +9,23 @@ pub(super) struct Wake {
     why: &'static str,
 }
 
-/// The agenda of things with dense indices, by when they are to be looked at.
+/// The agenda of things with dense indices: those that something happened to, and when the others are to be looked at.
 ///
-/// A tournament: a complete binary tree, whose leaves are the times of the things, in the order of their indices, and in
-/// which every other node is the earlier of the two below it.
+/// Their times are in a tournament: a complete binary tree, whose leaves are the times of the things, in the order of
+/// their indices, and in which every other node is the earlier of the two below it.
 #[derive(Debug, Default)]
 pub(super) struct Agenda {
-    entries: Vec<Entry>,
+    touched: Touched,
     /// The root is at 1, below the node at `n` are those at `2n` and `2n + 1`, the leaves are the second half.
     nodes: Vec<Time>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    due: Time,
-    is_touched: bool,
+/// The things that something happened to.
+#[derive(Debug, Default)]
+struct Touched {
+    count: usize,
+    /// A bit for each thing.
+    words: Vec<u64>,
 }
 
 pub(super) const NEVER: Time = Time::from_nanos(u64::MAX);
@@ -59,32 +61,65 @@ impl Agenda {
 
     /// Something happened to it: it is to be looked at at once.
     pub(super) fn touch(&mut self, index: u32) {
-        let entry = self.entry(index);
-        if !std::mem::replace(&mut entry.is_touched, true) {
-            self.place(index, Time::ZERO);
-        }
+        self.touched.add(index);
     }
 
     /// Whether something happened to anybody who has not been looked at since.
     pub(super) fn is_touched(&self) -> bool {
-        self.nodes.get(1) == Some(&Time::ZERO)
+        self.touched.count > 0
     }
 
     /// When it is to be looked at, if nothing happens to it before.
     pub(super) fn set(&mut self, index: u32, due: Option<Time>) {
         let due = due.unwrap_or(NEVER);
-        let entry = self.entry(index);
-        entry.due = due;
-        if !entry.is_touched {
-            self.place(index, due);
+        if self.leaves() <= index as usize {
+            self.grow((index as usize + 1).next_power_of_two());
+        }
+        let mut node = self.leaves() + index as usize;
+        if std::mem::replace(&mut self.nodes[node], due) == due {
+            return;
+        }
+        while node > 1 {
+            let earlier = self.nodes[node].min(self.nodes[node ^ 1]);
+            node /= 2;
+            if self.nodes[node] == earlier {
+                break;
+            }
+            self.nodes[node] = earlier;
         }
     }
 
     /// The first from this index on that is to be looked at by `now`. Whoever looks at it says when it is to be looked
     /// at again.
     pub(super) fn next(&mut self, from: u32, now: Time) -> Option<u32> {
-        let leaves = self.entries.len();
-        if from as usize >= leaves {
+        let next = self.first_from(from, now)?;
+        self.touched.remove(next);
+        Some(next)
+    }
+
+    /// When the first is to be looked at; [`Time::ZERO`] if something happened to it.
+    pub(super) fn first_at(&self) -> Option<Time> {
+        let due = self.nodes.get(1).copied().filter(|at| *at != NEVER);
+        if self.is_touched() { Some(Time::ZERO) } else { due }
+    }
+
+    /// Who is to be looked at first, and when; of several the lowest index.
+    pub(super) fn first(&self) -> Option<(Time, u32)> {
+        let at = self.first_at()?;
+        Some((at, self.first_from(0, at)?))
+    }
+
+    fn first_from(&self, from: u32, now: Time) -> Option<u32> {
+        match (self.touched.first(from), self.due(from, now)) {
+            (Some(touched), Some(due)) => Some(touched.min(due)),
+            (one, other) => one.or(other),
+        }
+    }
+
+    /// The first from this index on whose time has come.
+    fn due(&self, from: u32, now: Time) -> Option<u32> {
+        let leaves = self.leaves();
+        if self.nodes.get(1).is_none_or(|first| *first > now) || from as usize >= leaves {
             return None;
         }
         let largest_that_begins_at = |node: usize| node >> node.trailing_zeros();
@@ -98,53 +133,59 @@ impl Agenda {
         while node < leaves {
             node = if self.nodes[2 * node] <= now { 2 * node } else { 2 * node + 1 };
         }
-        self.entries[node - leaves].is_touched = false;
         u32::try_from(node - leaves).ok()
     }
 
-    /// Who is to be looked at first, and when; of several the lowest index.
-    pub(super) fn first(&self) -> Option<(Time, u32)> {
-        let at = *self.nodes.get(1).filter(|at| **at != NEVER)?;
-        let mut node = 1;
-        while node < self.entries.len() {
-            node = if self.nodes[2 * node] == at { 2 * node } else { 2 * node + 1 };
-        }
-        Some((at, u32::try_from(node - self.entries.len()).ok()?))
-    }
-
-    fn entry(&mut self, index: u32) -> &mut Entry {
-        let index = index as usize;
-        if self.entries.len() <= index {
-            self.grow((index + 1).next_power_of_two());
-        }
-        &mut self.entries[index]
-    }
-
-    fn place(&mut self, index: u32, at: Time) {
-        let mut node = self.entries.len() + index as usize;
-        if std::mem::replace(&mut self.nodes[node], at) == at {
-            return;
-        }
-        while node > 1 {
-            let earlier = self.nodes[node].min(self.nodes[node ^ 1]);
-            node /= 2;
-            if self.nodes[node] == earlier {
-                break;
-            }
-            self.nodes[node] = earlier;
-        }
+    fn leaves(&self) -> usize {
+        self.nodes.len() / 2
     }
 
     fn grow(&mut self, leaves: usize) {
-        let mut nodes = vec![NEVER; leaves];
-        nodes.extend_from_slice(&self.nodes[self.entries.len()..]);
-        nodes.resize(2 * leaves, NEVER);
+        let mut nodes = vec![NEVER; 2 * leaves];
+        nodes[leaves..leaves + self.leaves()].copy_from_slice(&self.nodes[self.leaves()..]);
         for node in (1..leaves).rev() {
             nodes[node] = nodes[2 * node].min(nodes[2 * node + 1]);
         }
         self.nodes = nodes;
-        self.entries.resize(leaves, Entry { due: NEVER, is_touched: false });
     }
+}
+
+impl Touched {
+    fn add(&mut self, index: u32) {
+        let (word, bit) = place(index);
+        if self.words.len() <= word {
+            self.words.resize(word + 1, 0);
+        }
+        self.count += usize::from(self.words[word] & bit == 0);
+        self.words[word] |= bit;
+    }
+
+    fn remove(&mut self, index: u32) {
+        let (word, bit) = place(index);
+        if let Some(word) = self.words.get_mut(word).filter(|word| **word & bit != 0) {
+            *word &= !bit;
+            self.count -= 1;
+        }
+    }
+
+    /// The first from this index on.
+    fn first(&self, from: u32) -> Option<u32> {
+        if self.count == 0 {
+            return None;
+        }
+        let (mut word, bit) = place(from);
+        let mut ahead = self.words.get(word)? & !(bit - 1);
+        while ahead == 0 {
+            word += 1;
+            ahead = *self.words.get(word)?;
+        }
+        Some(word as u32 * u64::BITS + ahead.trailing_zeros())
+    }
+}
+
+/// The word that an index has its bit in, and the bit.
+fn place(index: u32) -> (usize, u64) {
+    ((index / u64::BITS) as usize, 1 << (index % u64::BITS))
 }
 
 #[cfg(test)]

@@ -22,15 +22,18 @@ pub(super) struct Heard {
 }
 
 impl Replica {
-    /// Brings the judges in line with the policy's rules and the replica's containers.
+    /// Brings the judges in line with the policy's rules and the replica's containers, if they may be out of it.
+    #[inline]
     pub(super) fn reconcile(&mut self, fleet: Option<&Fleet>, stretch: Stretch, now: Time) {
         let with = Some((fleet.map_or_else(Edition::default, |fleet| fleet.edition), stretch));
         let resumes = self.pause.and_then(Pause::until).is_some_and(|until| until <= now);
-        if self.reconciled_with == with && !resumes {
-            return;
+        if self.reconciled_with != with || resumes {
+            (self.is_settled, self.reconciled_with) = (false, with);
+            self.reconcile_with(fleet.and_then(|fleet| fleet.spec.as_deref()), stretch, now);
         }
-        (self.is_settled, self.reconciled_with) = (false, with);
-        let policy = fleet.and_then(|fleet| fleet.spec.as_deref());
+    }
+
+    fn reconcile_with(&mut self, policy: Option<&Policy>, stretch: Stretch, now: Time) {
         self.pause = policy.and_then(|policy| Pause::at(now, policy, self.seen.paused_until));
         self.foresee(policy);
         for kind in RuleKind::ALL {
@@ -74,7 +77,7 @@ impl Replica {
             self.schedule(now);
         }
         for kind in RuleKind::ALL {
-            let Some(judge) = &mut self.judges[kind] else { continue };
+            let Some(judge) = self.judges[kind].as_mut().filter(|judge| judge.is_due(now)) else { continue };
             judge.give_up(now);
             let (Some(rule), Some(timing)) = (policy.rule(kind), judge.timing) else { continue };
             judge.leave_out_missed(now);

@@ -160,6 +160,11 @@ impl Judge {
         }
     }
 
+    /// Whether an attempt is to begin or to be given up.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.turn(now).is_some() || self.overdue().is_some_and(|at| at <= now)
+    }
+
     /// Leaves an attempt out that should have begun long ago; the next one is on the grid.
     pub(super) fn leave_out_missed(&mut self, now: Time) {
         if let Some((due, timing)) = self.due.zip(self.timing)

@@ -204,7 +204,16 @@ impl Engine {
         self.inbox.is_empty()
     }
 
-    /// When to poll next if nothing happens before, and what for; `None` before [`Input::Synced`].
+    /// When to poll next if nothing happens before; `None` before [`Input::Synced`].
+    pub fn next_poll(&self) -> Option<Time> {
+        [self.replica_agenda.first_at(), self.fleet_agenda.first_at()]
+            .into_iter()
+            .flatten()
+            .min()
+            .filter(|_| self.synced)
+    }
+
+    /// The same, and what for.
     pub fn next_deadline(&self) -> Option<(Time, &'static str)> {
         if !self.synced {
             return None;

@@ -98,7 +98,7 @@ impl Pool {
                 Standing::In => self.members.push(*condition),
             }
             self.healthy += u64::from(*condition == Condition::HEALTHY);
-            self.can_read |= condition.can_read();
+            self.can_read = self.can_read || condition.can_read();
         }
     }
 }
@@ -114,6 +114,7 @@ impl RoundRobin {
             self.counter = 0;
         }
         let mut traffic = Traffic::default();
+        let are_well = stores == Stores::UP && pool.members.iter().all(|condition| *condition == Condition::HEALTHY);
         for kind in RequestKind::ALL {
             let count = u64::from(requests[kind]);
             traffic.kinds[kind].sent = count;
@@ -124,6 +125,8 @@ impl RoundRobin {
                 }
             } else if kind == RequestKind::Batch && !stores.up(Store::Billing) {
                 traffic.kinds[kind].dropped = count;
+            } else if are_well {
+                self.counter += count;
             } else if count > 0 {
                 self.spread(kind, count, &pool.members, stores, &mut traffic);
             }

@@ -40,13 +40,14 @@ impl Table {
         writeln!(out, "{table}")
     }
 
-    /// Writes comma-separated values, as RFC 4180 quotes them, but with line feeds alone.
-    pub fn write_csv(&self, out: &mut impl Write) -> io::Result<()> {
-        for row in std::iter::once(&self.header).chain(&self.rows) {
-            let cells: Vec<_> = row.iter().map(|cell| quoted(cell)).collect();
-            writeln!(out, "{}", cells.join(","))?;
-        }
-        Ok(())
+    /// Comma-separated values, as RFC 4180 quotes them, but with line feeds alone.
+    pub fn csv(&self) -> String {
+        csv_line(&self.header) + &self.csv_rows()
+    }
+
+    /// The same without the header.
+    pub fn csv_rows(&self) -> String {
+        self.rows.iter().map(|row| csv_line(row)).collect()
     }
 
     /// Writes it for a page; a cell is found by the name of its column.
@@ -76,6 +77,10 @@ fn shortened(cell: &str) -> Cow<'_, str> {
         Some((end, _)) => format!("{}...", &cell[..end]).into(),
         None => cell.into(),
     }
+}
+
+fn csv_line(cells: &[String]) -> String {
+    cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n"
 }
 
 fn quoted(cell: &str) -> Cow<'_, str> {
@@ -110,8 +115,6 @@ mod tests {
     #[test]
     fn what_would_break_a_row_is_quoted() {
         let table = Table::new(["file", "n"], [vec!["a,\"b\".yaml".to_owned(), "1".to_owned()]]);
-        let mut out = Vec::new();
-        table.write_csv(&mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "file,n\n\"a,\"\"b\"\".yaml\",1\n");
+        assert_eq!(table.csv(), "file,n\n\"a,\"\"b\"\".yaml\",1\n");
     }
 }

@@ -24,8 +24,8 @@ use super::replica::Replica;
 use super::seat::{Order, StageOfLife};
 use super::startups::Startups;
 use super::{
-    Among, BudgetSettings, Failure, Mode, NodeKey, NodeState, Obstacle, OutcomeClass, Owner, OwnerKey, PerRule, Policy,
-    PolicyKey, ReplicaKey, RuleKind, SharedFailure, Time, WhenBelow, gate,
+    Among, BudgetSettings, Failure, FleetSettings, Mode, NodeKey, NodeState, Obstacle, OnPolicyChange, OutcomeClass,
+    Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SharedFailure, Time, WhenBelow, gate,
 };
 use breakers::Breakers;
 use foresight::Foresight;
@@ -158,25 +158,12 @@ impl Fleet {
     /// may move the breaker or the floor, give somebody a turn, or free those who are held for their neighbours' sake.
     pub(super) fn compare(&mut self, key: PolicyKey, replica: &mut Replica, now: Time) -> bool {
         let Some(spec) = &self.spec else { return false };
-        let observes = spec.mode == Mode::Observe;
-        let breaker = spec.fleet.breaker;
-        let readiness = match spec.fleet.shared_failure {
-            SharedFailure::Hold => replica.readiness(),
-            SharedFailure::Ignore => observes.then(|| replica.readiness()).flatten(),
-        };
-        let latest = Latest {
-            kin: Kin { node: replica.seen.node, revision: replica.seen.revision },
-            startup: breaker.and_then(|_| self.startup(replica, spec)),
-            liveness: (observes || breaker.is_some()).then(|| replica.liveness()).flatten().and_then(Sign::of),
-            readiness: readiness.and_then(Sign::of),
-            stand: spec.floor.and_then(|_| gate::stand(replica, self, spec, now)),
-            proof: rolling::counted(spec.on_policy_change, replica.proof()),
-        };
-        let compared = Compared(Some((key, latest)));
+        let compared = Compared(compares(spec).then(|| (key, self.latest(replica, spec, now))));
         if compared == replica.compared {
             return false;
         }
         let before = std::mem::replace(&mut replica.compared, compared).in_fleet(key);
+        let latest = compared.in_fleet(key);
         self.standings.change(before, latest);
         let may_part = spec.heartbeat.is_some() && before.readiness != latest.readiness;
         may_part || !before.is_as_ready_but_for(latest)
@@ -200,6 +187,23 @@ impl Fleet {
         let failing = judged.failing_like(failed.and_then(OutcomeClass::failure));
         let is_theirs = || judged.is_of_revision(replica.seen.revision);
         (judged.are_most(failing) && !is_theirs()).then(|| shared(Among::Fleet, failing, judged.all.judged()))
+    }
+
+    fn latest(&self, replica: &Replica, spec: &Policy, now: Time) -> Latest {
+        let observes = spec.mode == Mode::Observe;
+        let breaker = spec.fleet.breaker;
+        let readiness = match spec.fleet.shared_failure {
+            SharedFailure::Hold => replica.readiness(),
+            SharedFailure::Ignore => observes.then(|| replica.readiness()).flatten(),
+        };
+        Latest {
+            kin: Kin { node: replica.seen.node, revision: replica.seen.revision },
+            startup: breaker.and_then(|_| self.startup(replica, spec)),
+            liveness: (observes || breaker.is_some()).then(|| replica.liveness()).flatten().and_then(Sign::of),
+            readiness: readiness.and_then(Sign::of),
+            stand: spec.floor.and_then(|_| gate::stand(replica, self, spec, now)),
+            proof: rolling::counted(spec.on_policy_change, replica.proof()),
+        }
     }
 
     /// Whether a replica starts: it has, or it has failed to, and its seat has not come back well since.
@@ -258,8 +262,9 @@ impl Fleet {
 
     /// Whether it matters to it what becomes of a replica: somebody wants a restart, or has one in flight there.
     pub(super) fn follows(&self, replica: &Replica) -> bool {
-        let is_open = |seat| self.seats.is_open(seat) || self.seats_decided_on().is_open(seat);
-        !self.wanting.is_empty() || replica.seat().is_some_and(is_open)
+        let foreseen = self.foresight.as_ref().map(|foresight| &foresight.seats);
+        let mut seats = std::iter::once(&self.seats).chain(foreseen).filter(|seats| seats.is_any_open());
+        !self.wanting.is_empty() || seats.any(|seats| replica.seat().is_some_and(|seat| seats.is_open(seat)))
     }
 
     /// How many replicas the owners want in all.
@@ -367,6 +372,13 @@ impl Fleet {
         }
         first.get()
     }
+}
+
+/// Whether replicas are compared at all.
+fn compares(spec: &Policy) -> bool {
+    let FleetSettings { breaker, shared_failure } = spec.fleet;
+    let of_attempts = spec.mode == Mode::Observe || breaker.is_some() || shared_failure == SharedFailure::Hold;
+    of_attempts || spec.floor.is_some() || spec.on_policy_change == OnPolicyChange::Rolling
 }
 
 impl Look<'_, '_> {

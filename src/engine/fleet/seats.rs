@@ -72,6 +72,11 @@ impl Seats {
         }
     }
 
+    /// Whether any is open.
+    pub(super) fn is_any_open(&self) -> bool {
+        !self.open.is_empty()
+    }
+
     /// Whether it is open.
     pub(super) fn is_open(&self, key: SeatKey) -> bool {
         self.open.contains_key(&key)

@@ -66,7 +66,7 @@ fn of_settings(scenario: &Scenario, settings: &[Setting]) -> Result<Report, Less
     let preamble = rows.iter().map(SettingRow::sentence).collect();
     let described = ["setting", "liveness", "readiness", "startup"].into_iter().chain(COLUMNS);
     let csv = Table::new(described, rows.iter().map(SettingRow::cells));
-    let report = Report::new(table, &rows)?.with_preamble(preamble).with_csv(csv);
+    let report = Report::new(table, &rows)?.with_preamble(preamble).with_csv(csv.csv());
     Ok(rows.into_iter().fold(report, |report, row| report.with_picture(row.picture())))
 }
 

@@ -98,7 +98,7 @@ impl<'a, O: Observer> World<'a, O> {
             awake: Vec::with_capacity(scenario.replicas()),
             network: Network::of(scenario),
             round_robin: RoundRobin::new(scenario.rotation()),
-            effects: Vec::with_capacity(scenario.replicas()),
+            effects: Vec::with_capacity(2 * scenario.replicas()),
             pool: Pool::default(),
             pool_changed: true,
             run: Run { errors: Vec::with_capacity(scenario.turns() as usize), ..Run::default() },
@@ -196,8 +196,7 @@ impl<'a, O: Observer> World<'a, O> {
             }
         }
         self.awake = awake;
-        let deadline = self.engine.next_deadline().map(|(at, _)| at);
-        let next = [deadline, self.course.next(now.time)].into_iter().flatten().fold(end, Time::min);
+        let next = [self.engine.next_poll(), self.course.next(now.time)].into_iter().flatten().fold(end, Time::min);
         let begun = self.scenario.turn_at(next);
         let turn = u32::try_from(begun).unwrap_or(u32::MAX);
         if self.scenario.begin_of(turn) < next { turn.saturating_add(1) } else { turn }
@@ -357,8 +356,10 @@ impl<'a, O: Observer> World<'a, O> {
 
 /// What an endpoint answers that can be reached.
 fn answer(endpoint: Endpoint, condition: Condition, stores: Stores) -> OutcomeClass {
+    if endpoint.says_yes(condition, stores) {
+        return OutcomeClass::Passed;
+    }
     match condition.state() {
-        _ if endpoint.says_yes(condition, stores) => OutcomeClass::Passed,
         TrueState::Stopped => OutcomeClass::Refused,
         TrueState::Stuck | TrueState::Silent => OutcomeClass::NoResponse,
         TrueState::Starting

@@ -25,7 +25,7 @@ impl Measured {
 
     /// The same as a report, of which people see these columns.
     pub fn report(&self, columns: Columns) -> Result<Report, serde_json::Error> {
-        Ok(Report::new(self.table(columns), self)?.with_csv(self.table(Columns::All)))
+        Ok(Report::new(self.table(columns), self)?.with_csv(self.table(Columns::All).csv()))
     }
 
     fn table(&self, columns: Columns) -> Table {

@@ -41,7 +41,7 @@ pub struct Recorded {
 pub fn single(row: &Row, columns: Columns) -> Result<Report, serde_json::Error> {
     let report = Report::new(Table::new(header(columns), [row.cells(columns)]), &[row])?;
     let csv = Table::new(header(Columns::All), [row.cells(Columns::All)]);
-    Ok(report.with_csv(csv).with_preamble(row.remark()))
+    Ok(report.with_csv(csv.csv()).with_preamble(row.remark()))
 }
 
 /// One policy, and a picture of what happened.
@@ -60,7 +60,7 @@ pub fn comparison(first: Recorded, second: Recorded, columns: Columns) -> Result
         Table::new(header(columns), [left.cells(columns), right.cells(columns), last])
     };
     let value = Comparison { policies: [left, right], difference: &difference, parting: parting.as_ref() };
-    let report = Report::new(table(columns), &value)?.with_csv(table(Columns::All)).with_preamble(preamble);
+    let report = Report::new(table(columns), &value)?.with_csv(table(Columns::All).csv()).with_preamble(preamble);
     Ok(report.with_picture(first.picture()).with_picture(second.picture()))
 }
 

@@ -1,6 +1,7 @@
 //! Many policies on one scenario: every combination of the values that some fields take.
 
 mod command;
+mod cores;
 mod field;
 mod front;
 mod progress;

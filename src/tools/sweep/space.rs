@@ -1,10 +1,9 @@
 //! Every combination of the values that the varied fields take, and the policy that each of them makes.
 
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::str::FromStr;
-use std::{panic, thread};
 
+use super::cores::on_all_cores;
 use super::field::{Field, NoField, NotAValue};
 use super::values::{NoValues, Values};
 use crate::api::{ParsedPolicy, ProbePolicySpec, SpecError};
@@ -153,13 +152,7 @@ impl Space {
 
     /// Checks every policy, on all cores; tells the first that makes no sense.
     fn check(&self) -> Result<(), NoSpace> {
-        let cores = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let share = self.len().div_ceil(cores);
-        thread::scope(|scope| {
-            let shares = (0..self.len()).step_by(share).map(|from| from..self.len().min(from + share));
-            let checks: Vec<_> = shares.map(|share| scope.spawn(|| self.check_share(share))).collect();
-            checks.into_iter().try_for_each(|check| check.join().unwrap_or_else(|panic| panic::resume_unwind(panic)))
-        })
+        on_all_cores(self.len(), |share| self.check_share(share)).into_iter().collect()
     }
 
     fn check_share(&self, mut share: Range<usize>) -> Result<(), NoSpace> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::cores::on_all_cores;
 use super::front::front;
 use super::run::Rows;
 use super::space::Space;
@@ -36,7 +37,7 @@ pub fn report(space: &Space, rows: &Rows, form: Output) -> Result<Report, serde_
     let people = table(space, &shown, Columns::of(space.scenario()));
     let report = match form {
         Output::Table => Report::of_table(people),
-        Output::Csv => Report::of_table(people).with_csv(table(space, &rows, Columns::All)),
+        Output::Csv => Report::of_table(people).with_csv(csv(space, &rows)),
         Output::Json => Report::new(people, &values(space, &rows))?,
         Output::Html => {
             let report = Report::new(people, &values(space, &shown))?;
@@ -71,6 +72,12 @@ fn table(space: &Space, rows: &[Row<'_>], columns: Columns) -> Table {
     let fields = space.axes().iter().map(|axis| axis.field.clone());
     let figures = columns.names().chain(["pareto"]).map(str::to_owned);
     Table::new(fields.chain(figures), rows.iter().map(|row| row.cells(space, columns)))
+}
+
+/// What [`table`] makes of all of them, as comma-separated values.
+fn csv(space: &Space, rows: &[Row<'_>]) -> String {
+    let shares = on_all_cores(rows.len(), |share| table(space, &rows[share], Columns::All).csv_rows());
+    table(space, &[], Columns::All).csv() + &shares.concat()
 }
 
 fn values<'a>(space: &'a Space, rows: &[Row<'a>]) -> Vec<Value<'a>> {
