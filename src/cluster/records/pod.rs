@@ -35,6 +35,8 @@ pub struct PodRecord {
     pub gate_since: Option<Time>,
     /// Its first address.
     pub ip: Option<IpAddr>,
+    /// Its addresses, at most one of a family; none once it has ended.
+    pub addresses: Box<[IpAddr]>,
     /// Whose network it uses.
     pub network: Network,
     /// Those containers that a rule may mean, in the spec's order: no init container that ends, no ephemeral one.
@@ -107,6 +109,7 @@ impl From<core::Pod> for PodRecord {
             gate: gate(&spec, &status),
             gate_since: condition(&status, GATE).and_then(|gate| Some(time(gate.last_transition_time.as_ref()?.0))),
             ip: address(&status),
+            addresses: addresses(&status),
             network: if spec.host_network == Some(true) { Network::Host } else { Network::Pod },
             containers: containers(&spec, &status),
             owner: OwnerRef::of(&mut meta),
@@ -150,6 +153,13 @@ fn condition<'a>(status: &'a core::PodStatus, type_: &str) -> Option<&'a core::P
 fn address(status: &core::PodStatus) -> Option<IpAddr> {
     let first = status.pod_ips.iter().flatten().map(|address| address.ip.as_str()).next();
     first.or(status.pod_ip.as_deref())?.parse().ok()
+}
+
+fn addresses(status: &core::PodStatus) -> Box<[IpAddr]> {
+    match status.phase.as_deref() {
+        Some("Succeeded" | "Failed") => Box::default(),
+        _ => status.pod_ips.iter().flatten().filter_map(|address| address.ip.parse().ok()).collect(),
+    }
 }
 
 fn containers(spec: &core::PodSpec, status: &core::PodStatus) -> Box<[ContainerRecord]> {

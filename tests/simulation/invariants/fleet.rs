@@ -94,7 +94,7 @@ impl Fleet<'_> {
                 (Mode::Paused, _) => {
                     before.map(|before| before.or(naive.is_running(pod, self.spec).then_some(Gate::Open)))
                 }
-                (Mode::Enforce, Pool::ReadinessGate) => {
+                (Mode::Enforce, Pool::ReadinessGate | Pool::EndpointSlice) => {
                     member.check_enforced(self.spec);
                     continue;
                 }
