@@ -23,7 +23,7 @@ use super::slices::{Leg, Order, Slices};
 use super::statuses::Statuses;
 use crate::api::{Handler, VerdictAnnotation};
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, SliceRecord, Uid};
-use crate::cluster::{AttemptTarget, Index, Touched};
+use crate::cluster::{AttemptTarget, Index, Move, Touched};
 use crate::engine::{
     AttemptId, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal,
     ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
@@ -272,6 +272,18 @@ impl Leader {
                 self.engine.handle(now, Input::IntentResult { replica, result });
             }
             Finished::Effect(Executed::Announcer) => {}
+        }
+    }
+
+    /// Pods have entered the slices of Services, or left them.
+    pub fn hear_moves(&mut self, index: &Index, now: Time, moves: Vec<Move>) {
+        for Move { pod, to } in moves {
+            if let Some((Some(policy), _)) = index.pod_named(&pod)
+                && let Some(delay) = self.statuses.propagated(policy, &pod.name, to, now)
+                && let Some(record) = index.policy(policy)
+            {
+                self.tools.metrics.propagated(&record.name, delay);
+            }
         }
     }
 

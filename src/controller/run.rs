@@ -115,7 +115,9 @@ pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) 
     let index = match settings.slices {
         SliceWatch::On => Index::new(&settings.scope),
         SliceWatch::Off => {
-            info!("Services and EndpointSlices are not watched: no pool is told by slices");
+            info!(
+                "EndpointSlices are not watched: no pool is told by them, and when they follow a decision is not measured"
+            );
             Index::new(&settings.scope).without_slices()
         }
     };
@@ -178,8 +180,9 @@ impl Controller {
             self.note_pause(now.since(std::mem::replace(&mut turned, now)), now);
             self.hear(now, wake);
             self.hear_waiting(now);
-            let touched = self.index.take_touched();
+            let (touched, moves) = (self.index.take_touched(), self.index.take_moves());
             if let Some(leader) = &mut self.leader {
+                leader.hear_moves(&self.index, now, moves);
                 leader.turn(&self.index, touched, now);
             }
             self.pulse.beat();

@@ -1,5 +1,6 @@
 //! What is known of the cluster, by name, and what of it the engine has been told.
 
+mod in_slices;
 mod leases;
 mod lookup;
 mod owners;
@@ -28,6 +29,7 @@ use slab::Slab;
 use slices::Slices;
 
 pub use super::listing::WatchHealth;
+pub use in_slices::Move;
 pub use lookup::AttemptTarget;
 pub use slices::{PoolName, Touched};
 
@@ -108,7 +110,11 @@ impl Index {
             }
             WatchEvent::Services(change) => self.slices.take_services(change, now),
             WatchEvent::EndpointSlices(change) => {
-                let pods = self.slices.take_slices(change, now);
+                let pods = &self.pods;
+                let follows = |name: &ObjectName, uid: &Uid| {
+                    pods.get(name).is_some_and(|pod| pod.replica.is_some() && pod.record.uid == *uid)
+                };
+                let pods = self.slices.take_slices(change, follows, now);
                 self.tell_all(pods, &mut inputs);
             }
             WatchEvent::Nodes(change) => {
@@ -164,6 +170,11 @@ impl Index {
     /// What slices may have to follow since this was asked last.
     pub fn take_touched(&mut self) -> BTreeSet<Touched> {
         self.slices.take_touched()
+    }
+
+    /// The pods that entered the slices of Services, or left them, since this was asked last.
+    pub fn take_moves(&mut self) -> Vec<Move> {
+        self.slices.take_moves()
     }
 
     /// Whether the first list of every watch is complete, so that what is missing here is missing in the cluster.

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::in_slices::{InSlices, Move};
 use crate::cluster::Change;
 use crate::cluster::listing::{Fact, Listing, WatchHealth};
-use crate::cluster::records::{ObjectName, PodRecord, ServiceRecord, SliceRecord, Uid};
+use crate::cluster::records::{ObjectName, PodRecord, ServiceRecord, SliceBody, SliceRecord, Uid};
 use crate::engine::{Gate, GateSeen, Readiness, Time};
 
 /// The pool of a policy that is told by slices: the slices of one Service that bear its name.
@@ -36,6 +37,7 @@ pub(super) struct Slices {
     of_pod: BTreeMap<Uid, BTreeMap<ObjectName, Gate>>,
     slice_watch: Listing<SliceRecord>,
     service_watch: Listing<ServiceRecord>,
+    in_slices: InSlices,
     touched: BTreeSet<Touched>,
 }
 
@@ -53,12 +55,23 @@ impl PoolName {
 }
 
 impl Slices {
-    /// Takes in what the watch of the slices delivered, and says which pods may stand otherwise.
-    pub(super) fn take_slices(&mut self, change: Change<SliceRecord>, now: Time) -> BTreeSet<ObjectName> {
+    /// Takes in what the watch of the slices delivered, and says which pods may stand otherwise. Of slices of others only
+    /// those pods are kept that somebody `follows`.
+    pub(super) fn take_slices(
+        &mut self,
+        change: Change<SliceRecord>,
+        follows: impl Fn(&ObjectName, &Uid) -> bool,
+        now: Time,
+    ) -> BTreeSet<ObjectName> {
         let Self { slice_watch, slices, .. } = self;
         let facts = slice_watch.take(change, || slices.keys().cloned().collect(), now);
         let pods = facts.into_iter().flat_map(|fact| match fact {
-            Fact::Seen(slice) => self.seen(slice),
+            Fact::Seen(mut slice) => {
+                if let SliceBody::Others(ready) = &mut slice.body {
+                    ready.retain(|(pod, uid)| follows(&ObjectName::new(&slice.name.namespace, pod), uid));
+                }
+                self.seen(slice)
+            }
             Fact::Gone(name) => self.gone(&name),
         });
         pods.collect()
@@ -77,37 +90,21 @@ impl Slices {
         }
     }
 
-    /// A slice as it is now, unless something later is known of it.
+    /// A slice as it is now, unless something later is known of it; says which pods may stand otherwise.
     pub(super) fn seen(&mut self, slice: SliceRecord) -> BTreeSet<ObjectName> {
         let known = self.slices.get(&slice.name);
         if known.is_some_and(|known| slice.resource_version.is_before(&known.resource_version)) {
             return BTreeSet::new();
         }
         let name = slice.name.clone();
-        let (was_ours, is_ours) = (known.is_some_and(|known| known.ours().is_some()), slice.ours().is_some());
-        if !is_ours && known.is_none_or(|known| was_ours || known.service != slice.service) {
-            self.touched.insert(Touched::Pools);
-        }
-        if was_ours || is_ours {
-            self.touched.insert(Touched::Slice(name.clone()));
-        }
-        let mut pods = self.leave(&name);
-        for endpoint in slice.ours().iter().flat_map(|slice| &slice.endpoints) {
-            pods.insert(ObjectName::new(&name.namespace, &endpoint.pod));
-            self.of_pod.entry(endpoint.uid.clone()).or_default().insert(name.clone(), endpoint.gate);
-        }
-        self.slices.insert(name, slice);
-        pods
+        let before = self.slices.insert(name.clone(), slice);
+        self.compare(&name, before.as_ref())
     }
 
+    /// A slice that is gone, in the same way.
     pub(super) fn gone(&mut self, name: &ObjectName) -> BTreeSet<ObjectName> {
-        let pods = self.leave(name);
-        let gone = self.slices.remove(name);
-        if let Some(gone) = gone {
-            let is_ours = gone.ours().is_some();
-            self.touched.insert(if is_ours { Touched::Slice(gone.name) } else { Touched::Pools });
-        }
-        pods
+        let before = self.slices.remove(name);
+        self.compare(name, before.as_ref())
     }
 
     pub(super) fn touch(&mut self, touched: Touched) {
@@ -117,6 +114,10 @@ impl Slices {
     /// No slice is ours.
     pub(super) fn hold_nobody(&self) -> bool {
         self.of_pod.is_empty()
+    }
+
+    pub(super) fn take_moves(&mut self) -> Vec<Move> {
+        self.in_slices.take_moves()
     }
 
     pub(super) fn take_touched(&mut self) -> BTreeSet<Touched> {
@@ -173,20 +174,47 @@ impl Slices {
         self.service_watch.health()
     }
 
-    /// Nobody is in a slice any more; says who was.
-    fn leave(&mut self, name: &ObjectName) -> BTreeSet<ObjectName> {
-        let endpoints =
-            self.slices.get(name).and_then(SliceRecord::ours).into_iter().flat_map(|slice| &slice.endpoints);
-        let mut pods = BTreeSet::new();
-        for endpoint in endpoints {
-            pods.insert(ObjectName::new(&name.namespace, &endpoint.pod));
-            if let Some(slices) = self.of_pod.get_mut(&endpoint.uid) {
-                slices.remove(name);
-                if slices.is_empty() {
-                    self.of_pod.remove(&endpoint.uid);
-                }
+    /// Notes what is otherwise about a slice than before.
+    fn compare(&mut self, name: &ObjectName, before: Option<&SliceRecord>) -> BTreeSet<ObjectName> {
+        let Self { slices, of_pod, in_slices, touched, .. } = self;
+        let now = slices.get(name);
+        let is_ours = |slice: Option<&SliceRecord>| slice.is_some_and(|slice| slice.ours().is_some());
+        if others_service(before) != others_service(now) {
+            touched.insert(Touched::Pools);
+        }
+        if is_ours(before) || is_ours(now) {
+            touched.insert(Touched::Slice(name.clone()));
+        }
+        let ready = |slice: Option<&SliceRecord>| slice.map(SliceRecord::ready_pods).unwrap_or_default();
+        in_slices.replace(&name.namespace, &ready(before), &ready(now));
+        let (were, are) = (stands(before), stands(now));
+        for (_, uid, ..) in were.difference(&are) {
+            if let Some(of) = of_pod.get_mut(*uid) {
+                of.remove(name);
+            }
+            if of_pod.get(*uid).is_some_and(BTreeMap::is_empty) {
+                of_pod.remove(*uid);
             }
         }
-        pods
+        for (_, uid, gate, _) in are.difference(&were) {
+            of_pod.entry((*uid).clone()).or_default().insert(name.clone(), *gate);
+        }
+        are.symmetric_difference(&were).map(|(pod, ..)| ObjectName::new(&name.namespace, pod)).collect()
     }
+}
+
+/// The Service of a slice that others manage.
+fn others_service(slice: Option<&SliceRecord>) -> Option<&str> {
+    slice.filter(|slice| slice.ours().is_none()).map(|slice| &*slice.service)
+}
+
+/// How a pod stands in a slice of ours: its name, UID and gate, and the pool that the slice is part of.
+type Stand<'a> = (&'a str, &'a Uid, Gate, (&'a str, &'a str));
+
+fn stands(slice: Option<&SliceRecord>) -> BTreeSet<Stand<'_>> {
+    let ours = slice.and_then(|slice| Some((slice, slice.ours()?)));
+    let endpoints = ours.into_iter().flat_map(|(slice, ours)| {
+        ours.endpoints.iter().map(|it| (&*it.pod, &it.uid, it.gate, (&*ours.policy, &*slice.service)))
+    });
+    endpoints.collect()
 }

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
@@ -31,8 +32,8 @@ pub struct SliceRecord {
 pub enum SliceBody {
     /// We manage it: all of it.
     Ours(OurSlice),
-    /// Somebody else does: no more than that it is there.
-    Others,
+    /// Somebody else does: the pods that it calls ready, by name and UID.
+    Others(BTreeSet<(Box<str>, Uid)>),
 }
 
 /// A slice that we manage.
@@ -99,11 +100,22 @@ pub struct EndpointRecord {
 }
 
 impl SliceRecord {
+    /// The pods that it calls ready, by name and UID.
+    pub fn ready_pods(&self) -> BTreeSet<(Box<str>, Uid)> {
+        match &self.body {
+            SliceBody::Ours(slice) => {
+                let ready = slice.endpoints.iter().filter(|endpoint| endpoint.ready == Readiness::Ready);
+                ready.map(|endpoint| (endpoint.pod.clone(), endpoint.uid.clone())).collect()
+            }
+            SliceBody::Others(ready) => ready.clone(),
+        }
+    }
+
     /// The same, if it is ours.
     pub fn ours(&self) -> Option<&OurSlice> {
         match &self.body {
             SliceBody::Ours(slice) => Some(slice),
-            SliceBody::Others => None,
+            SliceBody::Others(_) => None,
         }
     }
 }
@@ -162,7 +174,7 @@ impl From<EndpointSlice> for SliceRecord {
                         endpoints: slice.endpoints.iter().filter_map(endpoint).collect(),
                     })
                 }
-                _ => SliceBody::Others,
+                _ => SliceBody::Others(slice.endpoints.iter().filter_map(ready_pod).collect()),
             },
         }
     }
@@ -175,6 +187,13 @@ fn port(port: &EndpointPort) -> Option<SlicePort> {
         app_protocol: port.app_protocol.as_deref().map(Into::into),
         number: u16::try_from(port.port?).ok()?,
     })
+}
+
+/// An endpoint that does not say whether it is ready is.
+fn ready_pod(endpoint: &Endpoint) -> Option<(Box<str>, Uid)> {
+    let pod = endpoint.target_ref.as_ref().filter(|target| target.kind.as_deref() == Some("Pod"))?;
+    let is_ready = endpoint.conditions.as_ref().is_none_or(|conditions| conditions.ready != Some(false));
+    Some((pod.name.as_deref()?.into(), Uid(pod.uid.as_deref()?.into()))).filter(|_| is_ready)
 }
 
 fn endpoint(endpoint: &Endpoint) -> Option<EndpointRecord> {

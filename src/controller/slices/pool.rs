@@ -193,12 +193,20 @@ impl Pool {
                 let decided = verdicts.get(&pod.name).filter(|(uid, _)| *uid == pod.uid);
                 decided.map(|(_, gate)| *gate).or_else(as_it_stands)
             }
+            Keeper::Nobody | Keeper::Released if self.is_taken_over(index, pod) => None,
             Keeper::Nobody => as_it_stands(),
             Keeper::Released => Some(Gate::Open),
         };
         let Some(gate) = gate else { return BTreeMap::new() };
         let addresses = endpoint::addresses(pod, service).into_iter();
         addresses.map(|(group, address)| (group, endpoint::endpoint(index, pod, address, gate))).collect()
+    }
+
+    /// The slices of another pool of the same Service show the pod.
+    fn is_taken_over(&self, index: &Index, pod: &PodRecord) -> bool {
+        let keeper = index.pod_named(&pod.name).and_then(|(keeper, _)| keeper);
+        let pool = keeper.and_then(|keeper| index.pool(keeper)).filter(|pool| pool.service == self.name.service);
+        pool.is_some_and(|pool| index.gate_in_slices(&pod.uid, &pool).is_some())
     }
 
     fn adopt(&mut self, slice: &SliceRecord, ours: &OurSlice) {

@@ -60,7 +60,7 @@ pub fn usable<'a>(index: &'a Index, pool: &PoolName) -> Result<&'a ServiceRecord
 /// A slice of the pool's Service that somebody else manages.
 pub fn others_slice<'a>(index: &'a Index, pool: &PoolName) -> Option<&'a ObjectName> {
     let slices = index.slices_in(&pool.policy.namespace).filter(|slice| slice.service == pool.service);
-    slices.filter(|slice| matches!(slice.body, SliceBody::Others)).map(|slice| &slice.name).next()
+    slices.filter(|slice| matches!(slice.body, SliceBody::Others(_))).map(|slice| &slice.name).next()
 }
 
 fn has_begun(index: &Index, pool: &PoolName) -> bool {

@@ -147,6 +147,27 @@ fn when_nobody_keeps_a_pool_any_more_its_pods_are_let_in_after_30s_and_those_tha
 }
 
 #[test]
+fn a_policy_of_another_name_takes_the_pods_of_the_same_service_over() {
+    let mut world = World::with_pods(2);
+    world.settle();
+    world.apply(WatchEvent::Policies(Change::Deleted(fixtures::record(POLICY))));
+    let renamed = POLICY.replace("name: web,", "name: renamed,").replace("uid: policy", "uid: renamed");
+    world.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&renamed))));
+    world.settle();
+    let listed = |world: &World| world.ours().map(|(_, endpoints)| endpoints.len()).sum::<usize>();
+    assert_eq!(listed(&world), 4, "nobody leaves before it was decided of");
+
+    let taken = PoolName { policy: ObjectName::new("shop", "renamed"), service: "front".into() };
+    for n in 0..2 {
+        let (replica, pod) = (world.replica(n), world.index.pod(world.replica(n)).unwrap().clone());
+        world.slices.hold(&world.index, replica, taken.clone(), &pod, Gate::Closed, Leg::Done(EffectResult::Applied));
+    }
+    world.settle();
+    assert_eq!(listed(&world), 4);
+    assert!(world.index.slices().all(|slice| PoolName::of(slice).as_ref() == Some(&taken)));
+}
+
+#[test]
 fn a_leader_that_begins_goes_on_with_the_slices_that_are_there() {
     let mut world = World::with_pods(120);
     world.settle();
@@ -165,7 +186,7 @@ fn a_slice_that_somebody_deletes_is_made_again_and_one_that_somebody_takes_is_th
     assert_eq!(world.ours().count(), 2);
 
     let slice = world.index.slices().next().unwrap().clone();
-    let taken = SliceRecord { body: crate::cluster::records::SliceBody::Others, ..slice.clone() };
+    let taken = SliceRecord { body: crate::cluster::records::SliceBody::Others(BTreeSet::new()), ..slice.clone() };
     world.apply(WatchEvent::EndpointSlices(Change::Applied(taken)));
     world.settle();
     assert_eq!(world.ours().count(), 2);
