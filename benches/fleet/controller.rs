@@ -35,15 +35,12 @@ impl Controller {
 
     /// Waits until it leads and keeps so many pods.
     pub async fn ready(&self, pods: usize) {
-        let (leads, keeps) = ("\nprobe_policy_leader 1\n", format!("}} {pods}"));
-        loop {
-            let text = get("/metrics").await.unwrap_or_default();
-            let mut counts = text.lines().filter(|line| line.starts_with("probe_policy_replicas{"));
-            if text.contains(leads) && counts.any(|line| line.ends_with(&keeps)) {
-                return;
-            }
-            sleep(Duration::from_millis(20)).await;
-        }
+        figures(&[("probe_policy_leader", 1), ("probe_policy_replicas", pods)]).await;
+    }
+
+    /// Waits until it has judged so many pods, and written what is to be remembered of them.
+    pub async fn settled(&self, pods: usize) {
+        figures(&[("probe_policy_applied", pods), ("probe_policy_gates_unwritten", 0)]).await;
     }
 
     /// What its threads have used of the processors.
@@ -67,6 +64,24 @@ impl Drop for Controller {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// Waits until these metrics stand so, under whatever labels.
+async fn figures(wanted: &[(&str, usize)]) {
+    loop {
+        let text = get("/metrics").await.unwrap_or_default();
+        let figure = |name: &str| text.lines().find_map(|line| value(line.strip_prefix(name)?));
+        if wanted.iter().all(|(name, value)| figure(name) == Some(*value)) {
+            return;
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// What follows a metric's name and labels.
+fn value(rest: &str) -> Option<usize> {
+    let value = rest.strip_prefix('{').map_or(Some(rest), |rest| Some(rest.split_once('}')?.1));
+    value?.strip_prefix(' ')?.parse().ok()
 }
 
 async fn get(path: &str) -> std::io::Result<String> {

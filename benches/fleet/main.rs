@@ -57,14 +57,15 @@ async fn idle(pods: usize, targets: &Targets, clock: Clock) {
     let controller = Controller::start(None);
     controller.ready(pods).await;
     let ready = clock.now().since(begin).as_secs_f64();
-    sleep(2 * PERIOD).await;
+    controller.settled(pods).await;
+    let settled = clock.now().since(begin).as_secs_f64();
     let (used, asked, since) = (controller.cpu(), targets.requests(), clock.now());
     sleep(2 * PERIOD).await;
     let (used, asked) = (controller.cpu() - used, targets.requests() - asked);
     let seconds = clock.now().since(since).as_secs_f64();
     let scheduled = pods as f64 * seconds / PERIOD.as_secs_f64();
     println!(
-        "ready after {ready:.1} s; {:.1} MiB at most, {:.1} MiB while it probes, with {:.3} cores and {:.2} % of the attempts",
+        "ready after {ready:.1} s, with every gate written after {settled:.1} s; {:.1} MiB at most, {:.1} MiB while it probes, with {:.3} cores and {:.2} % of the attempts",
         controller.mib("VmHWM"),
         controller.mib("VmRSS"),
         used.as_secs_f64() / seconds,
@@ -76,7 +77,7 @@ async fn idle(pods: usize, targets: &Targets, clock: Clock) {
 async fn react(pods: usize, targets: &Targets, relay: &Relay) {
     let controller = Controller::start(Some(relay.address()));
     controller.ready(pods).await;
-    sleep(2 * PERIOD).await;
+    controller.settled(pods).await;
     relay.forget();
     let failing: Vec<usize> = (0..FAILING).map(|n| n * pods / FAILING).collect();
     failing.iter().for_each(|pod| targets.fail(*pod));
@@ -99,7 +100,7 @@ async fn react(pods: usize, targets: &Targets, relay: &Relay) {
 async fn flap(client: &Client, pods: usize, targets: &Targets, relay: &Relay) {
     let controller = Controller::start(Some(relay.address()));
     controller.ready(pods).await;
-    sleep(2 * PERIOD).await;
+    controller.settled(pods).await;
     targets.flap();
     relay.forget();
     let seconds = 4 * PERIOD.as_secs();

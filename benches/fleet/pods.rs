@@ -2,7 +2,7 @@
 
 use futures::{StreamExt, stream};
 use k8s_openapi::api::apps::v1::StatefulSet;
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::runtime::wait::{await_condition, conditions};
@@ -23,6 +23,9 @@ pub async fn make(client: &Client, pods: usize) {
     let name = apply(&definitions, crd()).await.name_any();
     await_condition(definitions, &name, conditions::is_crd_established()).await.unwrap();
     apply(&Api::<Namespace>::all(client.clone()), from(json!({"metadata": {"name": NAMESPACE}}))).await;
+    // No controller manager makes it.
+    let account: ServiceAccount = from(json!({"metadata": {"name": "default"}}));
+    apply(&Api::namespaced(client.clone(), NAMESPACE), account).await;
     let nodes: Api<Node> = Api::all(client.clone());
     apply(&nodes, from(json!({"metadata": {"name": "loopback"}}))).await;
     let ready = json!({"status": {"conditions": [condition("Ready")]}});

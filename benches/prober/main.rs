@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! benches/prober/install-peers
-//! cargo bench --bench prober [TARGETS [PERIOD_MS]]
+//! cargo bench --bench prober [TARGETS [PERIOD_MS [PEER]...]]
 //! cargo bench --bench prober tracked          # the kernel's connection tracking
 //! ```
 //!
@@ -59,20 +59,24 @@ fn main() {
         "target" => target::serve(task()),
         "ours" => ours::probe(task()),
         "floor" => floor::probe(task()),
-        "measure" => measure_all(task()),
+        "measure" => measure_all(task(), rest.get(2..).unwrap_or_default()),
         "tracked" if rest.is_empty() => peers::installed().iter().for_each(track_apart),
         "tracked" => track(&rest[0]),
         "" => {
-            if !apart("", "measure", &task().args()).is_ok_and(|status| status.success()) {
-                measure_all(task());
+            let peers = rest.get(2..).unwrap_or_default();
+            let args = [&task().args(), peers].concat();
+            if !apart("", "measure", &args).is_ok_and(|status| status.success()) {
+                measure_all(task(), peers);
             }
         }
         other => panic!("{other} is neither a number of targets nor `tracked`"),
     }
 }
 
-fn measure_all(task: Task) {
-    let peers = peers::installed();
+/// Measures the peers of these names, or all.
+fn measure_all(task: Task, names: &[String]) {
+    let is_wanted = |peer: &Peer| names.is_empty() || names.iter().any(|name| name == peer.name);
+    let peers: Vec<Peer> = peers::installed().into_iter().filter(is_wanted).collect();
     let mut costs: Vec<Vec<Cost>> = peers.iter().map(|_| Vec::new()).collect();
     for _ in 0..ROUNDS {
         for (peer, costs) in peers.iter().zip(&mut costs) {

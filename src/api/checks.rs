@@ -12,7 +12,7 @@ use kube::core::Rule;
 use super::convert::SpecError;
 use super::duration::duration_pattern;
 use super::spec::{BackoffSpec, PoolSpec, RuleSpec, Through};
-use super::{Duration, EjectionBackoffSpec, FailureWindowSpec, Port, Requirement, Selector};
+use super::{Duration, EjectionBackoffSpec, FailureWindowSpec, IpFamily, Port, Requirement, Selector};
 use crate::engine::{Amount, FailureWindow, Span};
 
 /// One check: what makes a `T` acceptable, and the `P` that it then is.
@@ -172,6 +172,14 @@ pub const STARTS_QUICKER: Check<RuleSpec> = Check {
     member: ".startupPeriod",
     sentence: "must be shorter than period",
     parse: |rule| rule.startup_period.is_none_or(|quicker| quicker < rule.period).then_some(()),
+};
+
+/// A command is run in the container.
+pub const COMMANDS_HAVE_NO_ADDRESS: Check<RuleSpec> = Check {
+    cel: "!has(self.exec) || self.ipFamily == 'First'",
+    member: ".ipFamily",
+    sentence: "must be First with exec, which asks at no address",
+    parse: |rule| (rule.exec.is_none() || rule.ip_family == IpFamily::First).then_some(()),
 };
 
 /// The period of an undecided streak.

@@ -6,7 +6,7 @@ use super::spec::{
     BreakerSpec, BudgetSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OnPolicyChangeSpec, OtherOwnersSpec, PoolSpec,
     ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
-use super::{FailureWindowSpec, Handler, Selector, checks};
+use super::{FailureWindowSpec, Handler, IpFamily, Selector, checks};
 use crate::engine::{
     Backoff, BreakerSettings, BudgetSettings, DwellSettings, EjectionBackoff, FailureWindow, FleetSettings,
     FloorSettings, Heartbeat, Mode, OnPolicyChange, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
@@ -35,6 +35,8 @@ pub struct Ask {
     pub handler: Handler,
     /// The container that the user named, if any.
     pub container: Option<String>,
+    /// Which of the pod's addresses it asks.
+    pub family: IpFamily,
 }
 
 /// A policy is refused. Offline and by the API server with the same sentence.
@@ -115,6 +117,7 @@ fn parse_rule(kind: RuleKind, spec: &RuleSpec) -> Result<(Rule, Ask), SpecError>
         success_threshold: checks::COUNT.parse(format_args!("{at}.successThreshold"), &spec.success_threshold)?,
         failure_window: spec.failure_window.as_ref().map(|window| parse_window(&at, window)).transpose()?,
     };
+    checks::COMMANDS_HAVE_NO_ADDRESS.parse(&at, spec)?;
     checks::STARTS_QUICKER.parse(&at, spec)?;
     checks::RECHECKS_QUICKER.parse(&at, spec)?;
     match kind {
@@ -144,7 +147,7 @@ fn parse_window(at: &str, spec: &FailureWindowSpec) -> Result<FailureWindow, Spe
 fn parse_ask(at: &str, spec: &RuleSpec) -> Result<Ask, SpecError> {
     let handler = Handler::parse(at, spec)?;
     let container = checks::CONTAINER.parse_optional(format_args!("{at}.container"), spec.container.as_ref())?;
-    Ok(Ask { handler, container })
+    Ok(Ask { handler, container, family: spec.ip_family })
 }
 
 fn parse_heartbeat(spec: &HeartbeatSpec) -> Result<Heartbeat, SpecError> {
@@ -247,9 +250,12 @@ impl Ask {
 impl fmt::Display for Ask {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.handler.fmt(f)?;
-        match &self.container {
-            Some(container) => write!(f, " of {container}"),
-            None => Ok(()),
+        if let Some(container) = &self.container {
+            write!(f, " of {container}")?;
+        }
+        match self.family {
+            IpFamily::First => Ok(()),
+            family @ (IpFamily::IPv4 | IpFamily::IPv6 | IpFamily::Either | IpFamily::Both) => write!(f, " at {family}"),
         }
     }
 }

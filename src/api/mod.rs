@@ -12,6 +12,7 @@ pub mod conditions;
 mod convert;
 mod crd;
 mod duration;
+mod family;
 mod flapping;
 mod handler;
 mod manifest;
@@ -32,6 +33,7 @@ pub mod yaml;
 pub use convert::{Ask, ParsedPolicy, SpecError};
 pub use crd::{crd, crd_yaml};
 pub use duration::{Duration, InvalidDuration};
+pub use family::IpFamily;
 pub use flapping::{EjectionBackoffSpec, FailureWindowSpec};
 pub use handler::{
     ComponentScope, Exec, ExecSpec, Grpc, GrpcSpec, Handler, HealthBody, HttpGet, HttpGetSpec, HttpHeaderSpec,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::handler::{self, ExecSpec, GrpcSpec, HttpGetSpec, TcpSocketSpec};
 use super::status::ProbePolicyStatus;
-use super::{Duration, EjectionBackoffSpec, FailureWindowSpec, Selector, checks};
+use super::{Duration, EjectionBackoffSpec, FailureWindowSpec, IpFamily, Selector, checks};
 
 /// Probes for a set of pods: when to restart them, and when they get traffic.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
@@ -105,7 +105,7 @@ pub enum ModeSpec {
 /// One rule: what it asks, how often, and how many answers make a verdict.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-#[x_kube(validation = handler::ONE.rule())]
+#[x_kube(validation = handler::ONE.rule(), validation = checks::COMMANDS_HAVE_NO_ADDRESS.rule())]
 #[x_kube(validation = checks::STARTS_QUICKER.rule(), validation = checks::RECHECKS_QUICKER.rule())]
 pub struct RuleSpec {
     /// Ask with an HTTP GET request. An expected status with a sound body passes.
@@ -125,6 +125,11 @@ pub struct RuleSpec {
     /// Exit code 0 passes. The controller needs a right of its own for it. One of the handlers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exec: Option<ExecSpec>,
+
+    /// Which of the pod's addresses is asked: First (whatever its family), IPv4, IPv6, Either (both at once; one that
+    /// passes is enough) or Both (each has to pass). Default First; with exec there is none to choose.
+    #[serde(default)]
+    pub ip_family: IpFamily,
 
     /// From one attempt to the next: a duration from 10ms to 24h. Default 10s.
     #[serde(default = "default::period")]

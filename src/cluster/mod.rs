@@ -18,4 +18,5 @@ mod watch;
 
 pub use client::{ClientError, Clients};
 pub use index::{AttemptTarget, Index, Move, PoolName, Touched};
+pub use target::Addresses;
 pub use watch::{Change, Scope, SliceWatch, WatchEvent, WatchKind, watch};

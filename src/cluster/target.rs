@@ -1,19 +1,45 @@
-//! Which container of a pod a rule means, and at which port.
+//! Which container of a pod a rule means, and at which port and addresses.
+
+use std::net::IpAddr;
 
 use super::records::{ContainerKind, ContainerRecord, Network, PodRecord};
-use crate::api::{Ask, Port};
+use crate::api::{Ask, IpFamily, Port};
 use crate::engine::TargetProblem;
 
-/// The position of the container among the pod's that a rule means, and the number of the port that it asks, if any.
+/// Where in a pod a rule asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The position of the container among the pod's.
+    pub(super) container: usize,
+    /// The addresses and the number of the port; a command needs none, and a pod that is new has no address yet.
+    pub(super) socket: Option<(Addresses, u16)>,
+}
+
+/// The addresses that are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Addresses {
+    /// One.
+    One(IpAddr),
+    /// Two, of which one that passes is enough.
+    Either(IpAddr, IpAddr),
+    /// Two, which both have to pass.
+    Both(IpAddr, IpAddr),
+}
+
+/// Where a rule asks.
 ///
 /// The container is the one that the rule names; else the one that declares the named port; else the only one; else
 /// the one that the pod's annotation `kubectl.kubernetes.io/default-container` names.
-pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<(usize, Option<u16>), TargetProblem> {
+pub(super) fn resolve(pod: &PodRecord, ask: &Ask) -> Result<Place, TargetProblem> {
     let at = container(pod, ask.container.as_deref(), ask.handler.port())?;
-    match ask.handler.port() {
-        Some(asked) => Ok((at, Some(port(&pod.containers[at], pod.network, asked)?))),
-        None => Ok((at, None)),
-    }
+    let socket = match ask.handler.port() {
+        Some(asked) => {
+            let port = port(&pod.containers[at], pod.network, asked)?;
+            addresses(pod, ask.family)?.map(|addresses| (addresses, port))
+        }
+        None => None,
+    };
+    Ok(Place { container: at, socket })
 }
 
 /// The position of the container that is meant, by its name or by what it declares, if these are given.
@@ -35,6 +61,21 @@ pub(super) fn container(pod: &PodRecord, name: Option<&str>, port: Option<&Port>
         (_, _, Some(name)) => named(pod, name),
         (_, _, None) => Err(TargetProblem::AmbiguousContainer),
     }
+}
+
+fn addresses(pod: &PodRecord, family: IpFamily) -> Result<Option<Addresses>, TargetProblem> {
+    let Some(first) = pod.ip else { return Ok(None) };
+    let v4 = pod.addresses.iter().copied().find(IpAddr::is_ipv4);
+    let v6 = pod.addresses.iter().copied().find(IpAddr::is_ipv6);
+    let second = pod.addresses.iter().copied().find(|address| address.is_ipv4() != first.is_ipv4());
+    let meant = match (family, second) {
+        (IpFamily::First, _) | (IpFamily::Either, None) => Some(Addresses::One(first)),
+        (IpFamily::IPv4, _) => v4.map(Addresses::One),
+        (IpFamily::IPv6, _) => v6.map(Addresses::One),
+        (IpFamily::Either, Some(second)) => Some(Addresses::Either(first, second)),
+        (IpFamily::Both, second) => second.map(|second| Addresses::Both(first, second)),
+    };
+    meant.map(Some).ok_or(TargetProblem::UnknownAddress)
 }
 
 fn named(pod: &PodRecord, name: &str) -> Result<usize, TargetProblem> {
@@ -66,12 +107,16 @@ fn port(container: &ContainerRecord, network: Network, port: &Port) -> Result<u1
 
 #[cfg(test)]
 mod tests {
+    use std::net::{Ipv4Addr, Ipv6Addr};
     use std::num::NonZeroU16;
     use std::sync::Arc;
 
     use super::*;
     use crate::api::{Handler, TcpSocket};
     use crate::cluster::test_support::{PodBuilder, pod};
+
+    const V4: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 7));
+    const V6: IpAddr = IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 7));
 
     fn one() -> PodBuilder {
         pod("a").container("app").port("http", 8080, "TCP").port("dns", 53, "UDP")
@@ -82,7 +127,11 @@ mod tests {
     }
 
     fn ask(container: Option<&str>, port: Port) -> Ask {
-        Ask { handler: Handler::Tcp(Arc::new(TcpSocket { port })), container: container.map(str::to_owned) }
+        Ask {
+            handler: Handler::Tcp(Arc::new(TcpSocket { port })),
+            container: container.map(str::to_owned),
+            family: IpFamily::First,
+        }
     }
 
     fn number(number: u16) -> Port {
@@ -132,8 +181,28 @@ mod tests {
             ("the node's network, by name", one().on_host_network(), ask(None, name("http")), Ok((0, 8080))),
             ("the node's network, undeclared", one().on_host_network(), ask(None, number(22)), Err(UndeclaredHostPort)),
         ] {
-            let expected = expected.map(|(at, number)| (at, Some(number)));
+            let first = Addresses::One(V4);
+            let expected = expected.map(|(container, number)| Place { container, socket: Some((first, number)) });
             assert_eq!(resolve(&pod.record(), &ask), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_rule_asks_at_the_addresses_of_its_family_and_not_at_all_where_they_are_missing() {
+        use Addresses::{Both, Either, One};
+        use IpFamily::{First, IPv4, IPv6};
+        let unknown = Err(TargetProblem::UnknownAddress);
+        for (family, dual, v4_only, none) in [
+            (First, Ok(Some(One(V4))), Ok(Some(One(V4))), Ok(None)),
+            (IPv4, Ok(Some(One(V4))), Ok(Some(One(V4))), Ok(None)),
+            (IPv6, Ok(Some(One(V6))), unknown, Ok(None)),
+            (IpFamily::Either, Ok(Some(Either(V4, V6))), Ok(Some(One(V4))), Ok(None)),
+            (IpFamily::Both, Ok(Some(Both(V4, V6))), unknown, Ok(None)),
+        ] {
+            let found = |addresses: &[&str]| super::addresses(&one().addresses(addresses).record(), family);
+            assert_eq!(found(&["10.0.0.7", "fd00::7"]), dual, "{family}");
+            assert_eq!(found(&["10.0.0.7"]), v4_only, "{family}");
+            assert_eq!(found(&[]), none, "{family}");
         }
     }
 }

@@ -66,6 +66,11 @@ impl PodBuilder {
         self.state(id, json!({"waiting": {"reason": reason}}))
     }
 
+    pub(super) fn addresses(mut self, addresses: &[&str]) -> Self {
+        self.0["status"]["podIPs"] = addresses.iter().map(|address| json!({"ip": address})).collect();
+        self
+    }
+
     pub(super) fn gated(self) -> Self {
         self.add("readinessGates", json!({"conditionType": GATE}))
     }

@@ -23,12 +23,12 @@ use super::slices::{Leg, Order, Slices};
 use super::statuses::Statuses;
 use crate::api::{Handler, VerdictAnnotation};
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, SliceRecord, Uid};
-use crate::cluster::{AttemptTarget, Index, Move, Touched};
+use crate::cluster::{Addresses, AttemptTarget, Index, Move, Touched};
 use crate::engine::{
     AttemptId, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal,
     ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
 };
-use crate::probe::{Attempts, Commands, Ended, Loopback, Target};
+use crate::probe::{Attempts, Commands, Ended, Loopback, Sockets, Target};
 use crate::runtime::timestamp;
 
 /// What the executors need.
@@ -478,14 +478,22 @@ fn target(
     incarnation: Incarnation,
 ) -> Option<Target> {
     index.container_id(attempt.replica, incarnation)?;
-    let AttemptTarget { pod, port, container, handler } =
+    let AttemptTarget { pod, socket, container, handler } =
         index.attempt_target(attempt.replica, policy, attempt.rule)?;
-    match (handler, port) {
+    match (handler, socket) {
         (Handler::Exec(exec), _) => {
             let ObjectName { namespace, name } = &pod.name;
             Some(Target::inside(exec, commands.container(namespace, name, container)))
         }
-        (_, Some(port)) => Target::of(handler, SocketAddr::new(pod.ip?, port), Loopback::Refused),
+        (_, Some((addresses, port))) => {
+            let at = |ip| SocketAddr::new(ip, port);
+            let sockets = match addresses {
+                Addresses::One(only) => Sockets::One(at(only)),
+                Addresses::Either(first, second) => Sockets::Either(at(first), at(second)),
+                Addresses::Both(first, second) => Sockets::Both(at(first), at(second)),
+            };
+            Target::of(handler, sockets, Loopback::Refused)
+        }
         (_, None) => None,
     }
 }

@@ -68,6 +68,9 @@ impl Engine {
             }
             Input::AttemptFinished { attempt, outcome } => self.finish(attempt, outcome, at, recorder),
             Input::GateResult { replica, result } => {
+                if let Some(writes) = &mut self.writes {
+                    writes.answered();
+                }
                 if let Some(replica) = present(&mut self.replicas, replica) {
                     gate::wrote(replica, result, at, recorder);
                     if !replica.is_settled {

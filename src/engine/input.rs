@@ -265,6 +265,8 @@ pub enum TargetProblem {
     UnknownPort,
     /// The pod uses its node's network and does not declare the port.
     UndeclaredHostPort,
+    /// The pod has addresses, but not those that are meant.
+    UnknownAddress,
 }
 
 /// What is known of an owner.

@@ -329,6 +329,7 @@ impl TargetProblem {
             Self::UnknownContainer => "UnknownContainer",
             Self::UnknownPort => "UnknownPort",
             Self::UndeclaredHostPort => "UndeclaredHostPort",
+            Self::UnknownAddress => "UnknownAddress",
         }
     }
 }
@@ -470,6 +471,7 @@ impl fmt::Display for TargetProblem {
             Self::UnknownContainer => "the pod has no container of that name",
             Self::UnknownPort => "the container has no port of that name",
             Self::UndeclaredHostPort => "the pod uses its node's network and does not declare the port",
+            Self::UnknownAddress => "the pod has no address of the family that is meant",
         })
     }
 }

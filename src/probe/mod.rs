@@ -22,7 +22,7 @@ use crate::engine::{Outcome, OutcomeClass, Span};
 pub use attempts::{Attempts, Ended};
 pub use exec::{Commands, Container};
 pub use http::MAX_HEAD;
-pub use target::{Loopback, RefusedTarget, Target};
+pub use target::{Loopback, RefusedTarget, Sockets, Target};
 
 /// How late the end of an attempt may be noticed before its outcome is void.
 pub const STARVED_AFTER: Span = Span::from_millis(500);

@@ -1,6 +1,7 @@
 //! Where an attempt goes, and where none may ever go.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::pin;
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -8,16 +9,27 @@ use super::{Container, Kind, Stage};
 use crate::api::{Exec, Grpc, Handler, HttpGet, TcpSocket};
 use crate::engine::OutcomeClass;
 
-/// What to ask and where. That it exists proves that the address may be contacted.
+/// What to ask and where. That it exists proves that the addresses may be contacted.
 #[derive(Clone, Debug)]
 pub struct Target(Question);
 
 #[derive(Clone, Debug)]
 enum Question {
-    Http(Arc<HttpGet>, SocketAddr),
-    Tcp(Arc<TcpSocket>, SocketAddr),
-    Grpc(Arc<Grpc>, SocketAddr),
+    Http(Arc<HttpGet>, Sockets),
+    Tcp(Arc<TcpSocket>, Sockets),
+    Grpc(Arc<Grpc>, Sockets),
     Exec(Arc<Exec>, Container),
+}
+
+/// The addresses at which one attempt asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sockets {
+    /// One.
+    One(SocketAddr),
+    /// Two at once. The first that passes is enough; if neither does, it is the first one's failure.
+    Either(SocketAddr, SocketAddr),
+    /// Two, one after the other, which both have to pass.
+    Both(SocketAddr, SocketAddr),
 }
 
 /// Whether this machine itself may be asked.
@@ -46,25 +58,28 @@ pub enum RefusedTarget {
 }
 
 impl Target {
-    /// What a rule's handler asks at `address`, or why that address is never contacted: link-local, a cloud's metadata
-    /// service, unspecified, multicast, broadcast, port 0, or loopback where that is refused. An IPv4 address written
-    /// as IPv6 is judged, and later contacted, as IPv4.
-    pub fn new(handler: &Handler, address: SocketAddr, loopback: Loopback) -> Result<Self, RefusedTarget> {
-        let address = SocketAddr::new(address.ip().to_canonical(), address.port());
-        if let Some(kind) = refused_kind(address, loopback) {
-            return Err(RefusedTarget::Address { address, kind });
-        }
+    /// What a rule's handler asks at these addresses, or why one of them is never contacted: link-local, a cloud's
+    /// metadata service, unspecified, multicast, broadcast, port 0, or loopback where that is refused. An IPv4 address
+    /// written as IPv6 is judged, and later contacted, as IPv4.
+    pub fn new(handler: &Handler, sockets: impl Into<Sockets>, loopback: Loopback) -> Result<Self, RefusedTarget> {
+        let sockets = sockets.into().check(|address| {
+            let address = SocketAddr::new(address.ip().to_canonical(), address.port());
+            match refused_kind(address, loopback) {
+                Some(kind) => Err(RefusedTarget::Address { address, kind }),
+                None => Ok(address),
+            }
+        })?;
         match handler {
-            Handler::Http(get) => Ok(Self(Question::Http(Arc::clone(get), address))),
-            Handler::Tcp(socket) => Ok(Self(Question::Tcp(Arc::clone(socket), address))),
-            Handler::Grpc(grpc) => Ok(Self(Question::Grpc(Arc::clone(grpc), address))),
+            Handler::Http(get) => Ok(Self(Question::Http(Arc::clone(get), sockets))),
+            Handler::Tcp(socket) => Ok(Self(Question::Tcp(Arc::clone(socket), sockets))),
+            Handler::Grpc(grpc) => Ok(Self(Question::Grpc(Arc::clone(grpc), sockets))),
             Handler::Exec(_) => Err(RefusedTarget::Command),
         }
     }
 
     /// The same as [`Self::new`], with a line in the log if it cannot be asked.
-    pub fn of(handler: &Handler, address: SocketAddr, loopback: Loopback) -> Option<Self> {
-        let target = Self::new(handler, address, loopback);
+    pub fn of(handler: &Handler, sockets: impl Into<Sockets>, loopback: Loopback) -> Option<Self> {
+        let target = Self::new(handler, sockets, loopback);
         target.inspect_err(|error| tracing::debug!(%error, "an attempt cannot be made")).ok()
     }
 
@@ -76,11 +91,59 @@ impl Target {
     /// Asks, and tells by `stage` how far it has come.
     pub(super) async fn ask(&self, stage: &mut Stage) -> io::Result<OutcomeClass> {
         match &self.0 {
-            Question::Http(get, address) => get.ask(address, stage).await,
-            Question::Tcp(socket, address) => socket.ask(address, stage).await,
-            Question::Grpc(grpc, address) => grpc.ask(address, stage).await,
+            Question::Http(get, sockets) => sockets.ask(&**get, stage).await,
+            Question::Tcp(socket, sockets) => sockets.ask(&**socket, stage).await,
+            Question::Grpc(grpc, sockets) => sockets.ask(&**grpc, stage).await,
             Question::Exec(exec, container) => exec.ask(container, stage).await,
         }
+    }
+}
+
+impl Sockets {
+    fn check<E>(self, check: impl Fn(SocketAddr) -> Result<SocketAddr, E>) -> Result<Self, E> {
+        Ok(match self {
+            Self::One(only) => Self::One(check(only)?),
+            Self::Either(first, second) => Self::Either(check(first)?, check(second)?),
+            Self::Both(first, second) => Self::Both(check(first)?, check(second)?),
+        })
+    }
+
+    async fn ask<K: Kind<Place = SocketAddr>>(&self, kind: &K, stage: &mut Stage) -> io::Result<OutcomeClass> {
+        match self {
+            Self::One(only) => kind.ask(only, stage).await,
+            // Kept apart, since few attempts need twice the room.
+            Self::Either(first, second) => Box::pin(either(kind, first, second, stage)).await,
+            Self::Both(first, second) => Box::pin(both(kind, first, second, stage)).await,
+        }
+    }
+}
+
+impl From<SocketAddr> for Sockets {
+    fn from(only: SocketAddr) -> Self {
+        Self::One(only)
+    }
+}
+
+async fn either<K: Kind>(kind: &K, first: &K::Place, second: &K::Place, stage: &mut Stage) -> io::Result<OutcomeClass> {
+    let mut stage_of_second = Stage::Connecting;
+    let mut asking_first = pin!(kind.ask(first, stage));
+    let mut asking_second = pin!(kind.ask(second, &mut stage_of_second));
+    let passed = |outcome: &io::Result<OutcomeClass>| matches!(outcome, Ok(OutcomeClass::Passed));
+    tokio::select! {
+        outcome = &mut asking_first => {
+            if passed(&outcome) || !passed(&asking_second.await) { outcome } else { Ok(OutcomeClass::Passed) }
+        }
+        outcome = &mut asking_second => if passed(&outcome) { outcome } else { asking_first.await },
+    }
+}
+
+async fn both<K: Kind>(kind: &K, first: &K::Place, second: &K::Place, stage: &mut Stage) -> io::Result<OutcomeClass> {
+    match kind.ask(first, stage).await? {
+        OutcomeClass::Passed => {
+            *stage = Stage::Connecting;
+            kind.ask(second, stage).await
+        }
+        failed => Ok(failed),
     }
 }
 
@@ -88,8 +151,18 @@ impl Target {
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Question::Http(_, address) | Question::Tcp(_, address) | Question::Grpc(_, address) => address.fmt(f),
+            Question::Http(_, sockets) | Question::Tcp(_, sockets) | Question::Grpc(_, sockets) => sockets.fmt(f),
             Question::Exec(_, container) => container.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for Sockets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::One(only) => only.fmt(f),
+            Self::Either(first, second) => write!(f, "{first} or {second}"),
+            Self::Both(first, second) => write!(f, "{first} and {second}"),
         }
     }
 }
@@ -135,7 +208,7 @@ mod tests {
     use crate::api::test_support::handler;
 
     fn target(address: &str, loopback: Loopback) -> Result<Target, RefusedTarget> {
-        Target::new(&handler(json!({"tcpSocket": {"port": 80}})), address.parse().unwrap(), loopback)
+        Target::new(&handler(json!({"tcpSocket": {"port": 80}})), address.parse::<SocketAddr>().unwrap(), loopback)
     }
 
     #[test]

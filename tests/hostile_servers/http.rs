@@ -216,6 +216,28 @@ async fn an_attempt_ends_its_connection_by_a_reset() {
 }
 
 #[tokio::test]
+async fn of_two_addresses_either_is_enough_or_both_have_to_pass() {
+    let good = serve(vec![send("HTTP/1.1 204 No Content\r\n\r\n"), Hold]).await.unwrap();
+    let bad = serve(vec![send("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"), Hold]).await.unwrap();
+    let silent = serve(vec![Hold]).await.unwrap();
+    let get = handler(json!({"httpGet": {"port": 80}}));
+    let mut running = JoinSet::new();
+    for (name, sockets, expected) in [
+        ("either, the first", Sockets::Either(good, bad), Passed),
+        ("either, the second", Sockets::Either(bad, good), Passed),
+        ("either, while the first is silent", Sockets::Either(silent, good), Passed),
+        ("either, none", Sockets::Either(silent, bad), NoResponse),
+        ("both", Sockets::Both(good, good), Passed),
+        ("both, not the first", Sockets::Both(bad, good), bad_status(503)),
+        ("both, not the second", Sockets::Both(good, bad), bad_status(503)),
+        ("both, the second is silent", Sockets::Both(good, silent), NoResponse),
+    ] {
+        running.spawn(check(name, Target::new(&get, sockets, Loopback::Allowed).unwrap(), expected));
+    }
+    assert_none(running).await;
+}
+
+#[tokio::test]
 async fn ipv6_is_asked_as_ipv4_is() {
     let listener = TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).await.unwrap();
     let address = listener.local_addr().unwrap();

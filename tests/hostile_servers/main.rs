@@ -17,7 +17,7 @@ use probe_policy::engine::OutcomeClass::{
     ProberError, Refused,
 };
 use probe_policy::engine::{Phase, Span};
-use probe_policy::probe::{self, Loopback, STARVED_AFTER, Target};
+use probe_policy::probe::{self, Loopback, STARVED_AFTER, Sockets, Target};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

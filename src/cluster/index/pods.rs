@@ -98,7 +98,7 @@ impl Pod {
     }
 
     fn target(&self, ask: &Ask) -> Target {
-        self.found(target::resolve(&self.record, ask).map(|(at, _)| at))
+        self.found(target::resolve(&self.record, ask).map(|place| place.container))
     }
 
     fn found(&self, at: Result<usize, TargetProblem>) -> Target {
