@@ -138,13 +138,12 @@ async fn either<K: Kind>(kind: &K, first: &K::Place, second: &K::Place, stage: &
 }
 
 async fn both<K: Kind>(kind: &K, first: &K::Place, second: &K::Place, stage: &mut Stage) -> io::Result<OutcomeClass> {
-    match kind.ask(first, stage).await? {
-        OutcomeClass::Passed => {
-            *stage = Stage::Connecting;
-            kind.ask(second, stage).await
-        }
-        failed => Ok(failed),
+    let outcome = kind.ask(first, stage).await?;
+    if outcome != OutcomeClass::Passed {
+        return Ok(outcome);
     }
+    *stage = Stage::Connecting;
+    kind.ask(second, stage).await
 }
 
 /// Where it goes.
