@@ -8,7 +8,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 use kube::api::{DeleteParams, PostParams};
 use kube::{Api, Client};
 use probe_policy::api::{ProbePolicy, crd};
-use probe_policy::cluster::{Clients, Index, Scope, WatchEvent, watch};
+use probe_policy::cluster::{Clients, Index, Scope, SliceWatch, WatchEvent, watch};
 use probe_policy::engine::{Container, ContainerState, GateSeen, Input, NodeState, Observation, Target, Time};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -73,7 +73,7 @@ struct World {
 impl World {
     fn watch(client: Client, stop: &CancellationToken) -> Self {
         let (send, events) = mpsc::channel(16);
-        tokio::spawn(watch(client, Scope::Cluster, send, stop.clone()));
+        tokio::spawn(watch(client, Scope::Cluster, SliceWatch::On, send, stop.clone()));
         Self { events, index: Index::new(&Scope::Cluster), replica: None }
     }
 

@@ -11,7 +11,7 @@ use kube::core::Rule;
 
 use super::convert::SpecError;
 use super::duration::duration_pattern;
-use super::spec::{BackoffSpec, RuleSpec};
+use super::spec::{BackoffSpec, PoolSpec, RuleSpec, Through};
 use super::{Duration, EjectionBackoffSpec, FailureWindowSpec, IpFamily, Port, Requirement, Selector};
 use crate::engine::{Amount, FailureWindow, Span};
 
@@ -246,6 +246,22 @@ pub const CONTAINER: Check<String, String> = Check {
     member: "",
     sentence: "must be a container's name: at most 63 lower-case letters, digits and hyphens, no hyphen at either end",
     parse: |name| is_dns_label(name).then(|| name.clone()),
+};
+
+/// The name of a Service.
+pub const SERVICE: Check<String, String> = Check {
+    cel: "self.size() <= 63 && self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')",
+    member: "",
+    sentence: "must be a Service's name: at most 63 lower-case letters, digits and hyphens, no hyphen at either end",
+    parse: |name| is_dns_label(name).then(|| name.clone()),
+};
+
+/// The pool that is told by slices, whose Service nobody else names.
+pub const NAMES_ITS_SERVICE: Check<PoolSpec> = Check {
+    cel: "(self.through == 'EndpointSlice') == has(self.service)",
+    member: ".service",
+    sentence: "must name a Service without a selector for through: EndpointSlice, and must not be set otherwise",
+    parse: |pool| ((pool.through == Through::EndpointSlice) == pool.service.is_some()).then_some(()),
 };
 
 /// How many restarts at once.

@@ -9,6 +9,8 @@ pub const ACCEPTED: &str = "Accepted";
 pub const CONFLICTED: &str = "Conflicted";
 /// True while replicas lack the readiness gate that the policy wants.
 pub const UNGATED: &str = "Ungated";
+/// True while pods are not endpoints of the Service that the policy names.
+pub const SERVICE_UNUSABLE: &str = "ServiceUnusable";
 /// True while a rule has never been passed by anybody.
 pub const NEVER_PASSED: &str = "NeverPassed";
 /// True while two beats of a replica do not fit into the time to live.

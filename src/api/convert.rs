@@ -24,6 +24,8 @@ pub struct ParsedPolicy {
     pub asks: PerRule<Option<Ask>>,
     /// The container whose beats the heartbeat rule hears, if the user named it.
     pub beating: Option<String>,
+    /// The Service whose endpoints the pods are; there exactly if the pool is told by slices.
+    pub service: Option<String>,
 }
 
 /// What a rule asks, and of which container.
@@ -75,7 +77,8 @@ impl ProbePolicySpec {
             phase,
         };
         let beating = self.heartbeat.as_ref().and_then(|heartbeat| heartbeat.container.clone());
-        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks, beating })
+        let service = parse_service(&self.pool)?;
+        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks, beating, service })
     }
 
     fn rule(&self, kind: RuleKind) -> Option<&RuleSpec> {
@@ -195,6 +198,11 @@ fn parse_floor(spec: &PoolSpec) -> Result<Option<FloorSettings>, SpecError> {
     Ok(min_ready.map(|min_ready| FloorSettings { min_ready, when_below, cooldown }))
 }
 
+fn parse_service(spec: &PoolSpec) -> Result<Option<String>, SpecError> {
+    checks::NAMES_ITS_SERVICE.parse("spec.pool", spec)?;
+    checks::SERVICE.parse_optional("spec.pool.service", spec.service.as_ref())
+}
+
 fn parse_dwell(spec: &PoolSpec) -> Result<Option<DwellSettings>, SpecError> {
     let backoff = &spec.ejection_backoff;
     let settings = DwellSettings {
@@ -285,6 +293,7 @@ impl From<Through> for Pool {
     fn from(through: Through) -> Self {
         match through {
             Through::ReadinessGate => Self::ReadinessGate,
+            Through::EndpointSlice => Self::EndpointSlice,
             Through::None => Self::None,
         }
     }

@@ -40,7 +40,9 @@ pub use handler::{
     Redirects, Scheme, ServingState, TcpSocket, TcpSocketSpec, Tls, TlsSpec,
 };
 pub use manifest::{policy_from_str, read_policy};
-pub use names::{ALIGNED_TO, BEATS, BEATS_AUDIENCE, CONTROLLER, GATE, HEARTBEAT, VERDICT, aligned_to};
+pub use names::{
+    ALIGNED_TO, BEATS, BEATS_AUDIENCE, CONTROLLER, GATE, HEARTBEAT, SLICE_MANAGER, SLICE_OF, VERDICT, aligned_to,
+};
 pub use pause::{PAUSED_REASON, PAUSED_UNTIL, PauseNote};
 pub use port::Port;
 pub use seat::{InvalidSeat, SeatName};

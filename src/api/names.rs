@@ -24,6 +24,12 @@ pub const BEATS: &str = "/beat";
 /// The audience of the token by which a pod says so.
 pub const BEATS_AUDIENCE: &str = "probepolicy.dev";
 
+/// The annotation of our EndpointSlices that names the policy whose pool they are.
+pub const SLICE_OF: &str = "probepolicy.dev/policy";
+
+/// Who manages our EndpointSlices, by the label `endpointslice.kubernetes.io/managed-by`.
+pub const SLICE_MANAGER: &str = "probepolicy.dev";
+
 /// Who we are: field manager of what we apply, reporting controller of our events.
 pub const CONTROLLER: &str = "probepolicy.dev/controller";
 

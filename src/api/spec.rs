@@ -316,11 +316,20 @@ pub struct BackoffSpec {
 /// How the pool is told which replicas are in it, and how few may be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[x_kube(validation = checks::NAMES_ITS_SERVICE.rule())]
 pub struct PoolSpec {
     /// By what means. ReadinessGate: the pod condition probepolicy.dev/ready, for pods that name it as a readiness gate.
-    /// None: the policy only restarts. Default ReadinessGate.
+    /// EndpointSlice: slices of our own of a Service without a selector; its endpoints are the pods of the policy, which
+    /// need no gate. None: the policy only restarts. Default ReadinessGate.
     #[serde(default)]
     pub through: Through,
+
+    /// The Service of the policy's namespace whose endpoints the pods are. It must have no selector. Required with
+    /// EndpointSlice, and for that only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    #[x_kube(validation = checks::SERVICE.rule())]
+    pub service: Option<String>,
 
     /// The floor, how few replicas may be ready by their own rules: a number from 0 to 10000, or a percentage from 1% to
     /// 100% of the replicas that the owners want, rounded down. With fewer, while any that has started fails, whenBelow
@@ -393,6 +402,8 @@ pub enum Through {
     /// By the pod condition, for pods that name it as a readiness gate.
     #[default]
     ReadinessGate,
+    /// By slices of our own of a Service without a selector.
+    EndpointSlice,
     /// Not at all.
     None,
 }
@@ -486,6 +497,7 @@ impl Default for PoolSpec {
     fn default() -> Self {
         Self {
             through: Through::default(),
+            service: None,
             min_ready: default::half(),
             when_below: WhenBelowSpec::default(),
             cooldown: default::half_minute(),

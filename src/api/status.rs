@@ -368,6 +368,10 @@ pub struct TransitionStatus {
     /// When it took effect: the pod's Ready condition followed the gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective: Option<MicroTime>,
+
+    /// When the EndpointSlices had followed: the first called the pod ready, or none did any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub propagated: Option<MicroTime>,
 }
 
 impl ProbePolicyStatus {

@@ -11,7 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use tokio::runtime::{self, Runtime};
 
 use crate::api;
-use crate::cluster::{Clients, Scope};
+use crate::cluster::{Clients, Scope, SliceWatch};
 use crate::controller::lease::Terms;
 use crate::controller::telemetry::{self, LogFormat};
 use crate::controller::{self, Settings, release};
@@ -45,7 +45,7 @@ enum Command {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Open every gate with your own rights, whether or not a controller runs
+    /// Open every gate and let in every endpoint with your own rights, whether or not a controller runs
     Release(ReleaseArgs),
     /// Run a published lesson and compare
     #[command(subcommand)]
@@ -97,6 +97,9 @@ struct ControllerArgs {
     /// How many gates may be written a second; ejections go first
     #[arg(long, default_value = "500")]
     max_writes_per_second: NonZeroU32,
+    /// Whether to watch Services and EndpointSlices, which `pool.through: EndpointSlice` needs
+    #[arg(long, value_enum, default_value_t)]
+    slices: SliceWatch,
     /// How to write the log
     #[arg(long, value_enum, default_value_t)]
     log: LogFormat,
@@ -104,7 +107,7 @@ struct ControllerArgs {
 
 #[derive(Args)]
 struct ReleaseArgs {
-    /// Every gate in scope; there is no other choice yet, but opening all of them is worth saying
+    /// Every gate and slice in scope; there is no other choice yet, but opening all of them is worth saying
     #[arg(long, required = true)]
     all: bool,
     /// Only in this namespace [default: all]
@@ -147,6 +150,7 @@ fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
     telemetry::start(args.log);
     let settings = Settings {
         scope: scope(args.namespace),
+        slices: args.slices,
         terms,
         name: args.name,
         listen: args.listen,
@@ -182,13 +186,14 @@ fn run_release(args: ReleaseArgs) -> anyhow::Result<()> {
     let released = Runtime::new()?.block_on(async {
         let clients = Clients::infer().await?;
         let now = timestamp(Clock::start().now());
-        release::release(&clients.actor, &scope(args.namespace), now).await.context("cannot list pods")
+        release::release(&clients.actor, &scope(args.namespace), now).await.context("cannot list pods and slices")
     })?;
     println!("opened {} gates, {} were open", released.opened, released.open);
-    for (pod, error) in &released.failed {
-        eprintln!("{pod}: {error}");
+    println!("let every endpoint of {} slices in", released.slices);
+    for (object, error) in &released.failed {
+        eprintln!("{object}: {error}");
     }
-    anyhow::ensure!(released.failed.is_empty(), "{} gates could not be opened", released.failed.len());
+    anyhow::ensure!(released.failed.is_empty(), "{} gates or slices could not be opened", released.failed.len());
     Ok(())
 }
 

@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_failure_lasts_until_the_watch_delivers_again_and_takes_back_no_list() {
         let mut watch = Listing::<NodeRecord>::default();
-        let node = || NodeRecord { name: "a".into(), state: NodeState::Ready };
+        let node = || NodeRecord { name: "a".into(), state: NodeState::Ready, zone: None };
         let mut take = |change, now| {
             watch.take(change, Vec::new, Time::from_nanos(now));
             watch.health().clone()

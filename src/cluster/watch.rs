@@ -6,7 +6,8 @@ use futures::StreamExt;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::apps::v1::{DaemonSet, ReplicaSet, StatefulSet};
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{Node, Pod, ReplicationController};
+use k8s_openapi::api::core::v1::{Node, Pod, ReplicationController, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::core::DeserializeGuard;
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Resource};
@@ -14,7 +15,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::records::{LeaseRecord, NodeRecord, OwnerRecord, PodRecord, PolicyRecord};
+use super::records::{LeaseRecord, NodeRecord, OwnerRecord, PodRecord, PolicyRecord, ServiceRecord, SliceRecord};
 use crate::api::{HEARTBEAT, ProbePolicy};
 
 /// Where policies and pods are looked for.
@@ -26,6 +27,16 @@ pub enum Scope {
     Namespace(String),
 }
 
+/// Whether Services and EndpointSlices are watched.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum SliceWatch {
+    /// They are.
+    #[default]
+    On,
+    /// They are not: the account need not have the right. Then no pool is told by slices.
+    Off,
+}
+
 /// What is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WatchKind {
@@ -35,6 +46,10 @@ pub enum WatchKind {
     Pods,
     /// Leases that are renewed as a heartbeat.
     Leases,
+    /// Services.
+    Services,
+    /// EndpointSlices.
+    EndpointSlices,
     /// Nodes.
     Nodes,
     /// ReplicaSets.
@@ -56,6 +71,10 @@ pub enum WatchEvent {
     Pods(Change<PodRecord>),
     /// Of Leases.
     Leases(Change<LeaseRecord>),
+    /// Of Services.
+    Services(Change<ServiceRecord>),
+    /// Of EndpointSlices.
+    EndpointSlices(Change<SliceRecord>),
     /// Of nodes.
     Nodes(Change<NodeRecord>),
     /// Of owners: from the watch of that kind.
@@ -88,8 +107,27 @@ const WATCH_SECONDS: u32 = 30;
 
 /// Watches everything of the scope and sends what is delivered, until it is told to stop or nobody receives any more.
 /// Broken watches are begun again with backoff.
-pub async fn watch(client: Client, scope: Scope, events: mpsc::Sender<WatchEvent>, stop: CancellationToken) {
+pub async fn watch(
+    client: Client,
+    scope: Scope,
+    slices: SliceWatch,
+    events: mpsc::Sender<WatchEvent>,
+    stop: CancellationToken,
+) {
     let out = Out { events, stop };
+    let slices = async {
+        match slices {
+            SliceWatch::On => {
+                let services = scope.api::<Service>(&client);
+                let slices = scope.api::<EndpointSlice>(&client);
+                tokio::join!(
+                    out.run(WatchKind::Services, services, ServiceRecord::from, WatchEvent::Services),
+                    out.run(WatchKind::EndpointSlices, slices, SliceRecord::from, WatchEvent::EndpointSlices),
+                );
+            }
+            SliceWatch::Off => {}
+        }
+    };
     let nodes = async {
         if scope == Scope::Cluster {
             out.run(WatchKind::Nodes, Api::<Node>::all(client.clone()), NodeRecord::from, WatchEvent::Nodes).await;
@@ -104,6 +142,7 @@ pub async fn watch(client: Client, scope: Scope, events: mpsc::Sender<WatchEvent
         ),
         out.run(WatchKind::Pods, scope.api::<Pod>(&client), PodRecord::from, WatchEvent::Pods),
         out.run(WatchKind::Leases, scope.api::<Lease>(&client), LeaseRecord::from, WatchEvent::Leases),
+        slices,
         nodes,
         out.owners::<ReplicaSet>(WatchKind::ReplicaSets, &scope, &client),
         out.owners::<StatefulSet>(WatchKind::StatefulSets, &scope, &client),
@@ -135,10 +174,12 @@ impl Scope {
 
 impl WatchKind {
     /// Every kind.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Policies,
         Self::Pods,
         Self::Leases,
+        Self::Services,
+        Self::EndpointSlices,
         Self::Nodes,
         Self::ReplicaSets,
         Self::StatefulSets,
@@ -152,6 +193,8 @@ impl WatchKind {
             Self::Policies => "probepolicies",
             Self::Pods => "pods",
             Self::Leases => "leases",
+            Self::Services => "services",
+            Self::EndpointSlices => "endpointslices",
             Self::Nodes => "nodes",
             Self::ReplicaSets => "replicasets",
             Self::StatefulSets => "statefulsets",
@@ -168,6 +211,8 @@ impl WatchKind {
             Self::Leases => Some(HEARTBEAT),
             Self::Policies
             | Self::Pods
+            | Self::Services
+            | Self::EndpointSlices
             | Self::Nodes
             | Self::ReplicaSets
             | Self::StatefulSets

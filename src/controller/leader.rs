@@ -1,7 +1,7 @@
 //! What only the leader has: the engine, the attempts in flight, and the executors that carry its effects out.
 //! Dropping it ends all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::time::Duration;
 
@@ -18,10 +18,11 @@ use super::events::{Announcement, Announcer, Subject};
 use super::gate::{GateCondition, GateWrite};
 use super::metrics::Metrics;
 use super::restart::Restart;
+use super::slices::{Leg, Order, Slices};
 use super::statuses::Statuses;
 use crate::api::{Handler, VerdictAnnotation};
-use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, Uid};
-use crate::cluster::{AttemptTarget, Index};
+use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, SliceRecord, Uid};
+use crate::cluster::{AttemptTarget, Index, Move, Touched};
 use crate::engine::{
     AttemptId, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal,
     ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
@@ -58,6 +59,7 @@ pub struct Leader {
     attempts: Attempts,
     executing: JoinSet<Executed>,
     statuses: Statuses,
+    slices: Slices,
     announcer: Announcer,
     announcements: mpsc::Sender<Announcement>,
     /// The pods behind restarts in flight, which are spoken of when they are gone.
@@ -86,6 +88,20 @@ pub enum Executed {
         gate: Option<Gate>,
         /// The version of the pod that the write made.
         result: Result<ResourceVersion, Failure>,
+    },
+    /// A slice's write, or its end.
+    Slice {
+        /// Which.
+        slice: ObjectName,
+        /// What it is then; nothing if it is gone.
+        result: Result<Option<SliceRecord>, Failure>,
+    },
+    /// A gate that is written by slices.
+    Held {
+        /// Whose.
+        replica: ReplicaKey,
+        /// How it went.
+        result: EffectResult,
     },
     /// A restart.
     Restart {
@@ -138,6 +154,7 @@ impl Leader {
             engine,
             executing,
             statuses: Statuses::default(),
+            slices: Slices::default(),
             announcer: Announcer::default(),
             announcements,
             restarted: BTreeMap::new(),
@@ -211,6 +228,23 @@ impl Leader {
                     }
                     Err(failure) => failed("the gate", index.pod(replica), &failure),
                 };
+                if !self.slices.wrote_pod(replica, result) {
+                    self.engine.handle(now, Input::GateResult { replica, result });
+                }
+            }
+            Finished::Effect(Executed::Slice { slice, result }) => {
+                let told = match &result {
+                    Ok(Some(written)) => index.wrote_slice(written.clone()),
+                    Ok(None) => index.deleted_slice(&slice),
+                    Err(failure) => {
+                        warn!(%slice, %failure, "could not write a slice");
+                        Vec::new()
+                    }
+                };
+                self.hear(now, told);
+                self.slices.written(index, &slice, result.as_ref().map(drop), now);
+            }
+            Finished::Effect(Executed::Held { replica, result }) => {
                 self.engine.handle(now, Input::GateResult { replica, result });
             }
             Finished::Effect(Executed::Restart { policy, replica, rule, result }) => {
@@ -240,14 +274,34 @@ impl Leader {
         }
     }
 
-    /// The engine decides over all it heard; then its effects are begun, and the statuses that are due.
-    pub fn turn(&mut self, index: &Index, now: Time) {
+    /// Pods have entered the slices of Services, or left them.
+    pub fn hear_moves(&mut self, index: &Index, now: Time, moves: Vec<Move>) {
+        for Move { pod, to } in moves {
+            if let Some((Some(policy), _)) = index.pod_named(&pod)
+                && let Some(delay) = self.statuses.propagated(policy, &pod.name, to, now)
+                && let Some(record) = index.policy(policy)
+            {
+                self.tools.metrics.propagated(&record.name, delay);
+            }
+        }
+    }
+
+    /// When the engine or a slice wants a turn if nothing happens before.
+    pub fn next_deadline(&self, now: Time) -> Option<Time> {
+        let engine = self.engine.next_deadline().map(|(at, _)| at);
+        engine.into_iter().chain(self.slices.next(now)).min()
+    }
+
+    /// The engine decides over all it heard; then its effects are begun, and the slices and statuses that are due.
+    /// `touched` is what the index has touched since the turn before.
+    pub fn turn(&mut self, index: &Index, touched: BTreeSet<Touched>, now: Time) {
         let mut effects = std::mem::take(&mut self.effects);
         self.engine.poll(now, &mut effects);
         for effect in effects.drain(..) {
             self.begin_effect(index, now, effect);
         }
         self.effects = effects;
+        self.begin_slices(index, touched, now);
         self.begin_statuses(index, now);
     }
 
@@ -258,8 +312,10 @@ impl Leader {
                 self.attempts.start(target, attempt, policy, deadline.since(now));
             }
             Effect::SetGate { replica, gate, verdict, reason } => {
-                let write = index.pod(replica).map(|pod| {
-                    let since = gate.map(|gate| (gate, gate_since(pod, gate, now)));
+                let pod = index.pod(replica);
+                let write = pod.map(|pod| {
+                    let by_gate = gate.filter(|_| pod.gate != GateSeen::Ungated);
+                    let since = by_gate.map(|gate| (gate, gate_since(pod, gate, now)));
                     GateWrite {
                         pod: pod.name.clone(),
                         uid: pod.uid.clone(),
@@ -267,6 +323,17 @@ impl Leader {
                         verdict: Some(verdict_annotation(index, replica, verdict)),
                     }
                 });
+                if let Some(((pool, pod), gate)) = index.pool_of(replica).zip(pod).zip(gate) {
+                    let is_needless = |write: &GateWrite| {
+                        write.condition.is_none() && write.verdict.as_ref() == pod.verdict.as_deref()
+                    };
+                    let is_written = write.as_ref().is_some_and(is_needless);
+                    let pod_write = if is_written { Leg::Done(EffectResult::Applied) } else { Leg::UnderWay };
+                    self.slices.hold(index, replica, pool, pod, gate, pod_write);
+                    if is_written {
+                        return;
+                    }
+                }
                 let (tools, permit) = (self.tools.clone(), self.permit.clone());
                 self.executing.spawn(async move {
                     let result = match write {
@@ -315,6 +382,17 @@ impl Leader {
                     self.tools.metrics.took_effect(&record.name, delay);
                 }
             }
+        }
+    }
+
+    fn begin_slices(&mut self, index: &Index, touched: BTreeSet<Touched>, now: Time) {
+        let due = self.slices.due(index, touched, now);
+        for order in due.orders {
+            let (tools, permit) = (self.tools.clone(), self.permit.clone());
+            self.executing.spawn(carry_out(order, tools, permit));
+        }
+        for (replica, result) in due.answers {
+            self.executing.spawn(async move { Executed::Held { replica, result } });
         }
     }
 
@@ -372,6 +450,11 @@ impl Leader {
         let dropped = announcement.is_none_or(|told| self.announcements.try_send(told).is_err());
         self.tools.metrics.events_dropped(u32::from(dropped));
     }
+}
+
+async fn carry_out(order: Order, tools: Tools, permit: Permit) -> Executed {
+    let result = order.send(tools.actor, &permit, tools.timeout).await;
+    Executed::Slice { slice: order.slice().clone(), result }
 }
 
 async fn announce(tools: Tools, permit: Permit, mut queue: mpsc::Receiver<Announcement>) -> Executed {

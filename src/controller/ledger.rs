@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 
 use crate::api::{ProbePolicyStatus, TransitionStatus};
-use crate::engine::{FleetTransition, Reason, Span, Time, Transition, TransitionId};
+use crate::engine::{FleetTransition, Readiness, Reason, Span, Time, Transition, TransitionId, TransitionKind};
 use crate::runtime::timestamp;
 
 /// A bounded list, newest first. It begins with what an earlier controller left in the status.
@@ -63,6 +63,21 @@ impl Ledger {
         Some(at.since(live.published?))
     }
 
+    /// A pod has entered the slices, or left them; says how long after the decision, if that is the latest on its gate.
+    pub fn propagated(&mut self, pod: &str, to: Readiness, at: Time) -> Option<Span> {
+        let (wanted, other) = match to {
+            Readiness::Ready => (TransitionKind::Admitted, TransitionKind::Ejected),
+            Readiness::NotReady => (TransitionKind::Ejected, TransitionKind::Admitted),
+        };
+        let of_gate = |entry: &&mut Entry| {
+            entry.status.pod.as_deref() == Some(pod) && [wanted.name(), other.name()].contains(&&*entry.status.kind)
+        };
+        let Entry { status, live } = self.entries.iter_mut().find(of_gate)?;
+        let live = live.as_ref().filter(|_| status.kind == wanted.name() && status.propagated.is_none())?;
+        status.propagated = Some(MicroTime(timestamp(at)));
+        Some(at.since(live.decided))
+    }
+
     /// What the status shows.
     pub fn statuses(&self) -> Vec<TransitionStatus> {
         self.entries.iter().map(|entry| entry.status.clone()).collect()
@@ -90,13 +105,14 @@ fn status(pod: Option<&str>, kind: &str, reason: Reason, decided: Time) -> Trans
         decided: MicroTime(timestamp(decided)),
         published: None,
         effective: None,
+        propagated: None,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{ReplicaKey, TransitionKind};
+    use crate::engine::ReplicaKey;
 
     #[test]
     fn a_transition_gets_its_three_times_and_the_delays_between_them() {
@@ -107,6 +123,17 @@ mod tests {
         let [status] = ledger.statuses().try_into().unwrap();
         assert_eq!((status.kind.as_str(), status.pod.as_deref()), ("Ejected", Some("web-0")));
         assert_eq!(status.effective, Some(MicroTime(timestamp(at(137)))));
+    }
+
+    #[test]
+    fn a_pod_that_leaves_the_slices_does_so_for_the_latest_decision_on_its_gate_and_once() {
+        let mut ledger = Ledger::default();
+        ledger.record("web-0", &transition(1, 100));
+        assert_eq!(ledger.propagated("web-1", Readiness::NotReady, at(140)), None);
+        assert_eq!(ledger.propagated("web-0", Readiness::Ready, at(140)), None);
+        assert_eq!(ledger.propagated("web-0", Readiness::NotReady, at(141)), Some(Span::from_millis(41)));
+        assert_eq!(ledger.propagated("web-0", Readiness::NotReady, at(150)), None);
+        assert_eq!(ledger.statuses()[0].propagated, Some(MicroTime(timestamp(at(141)))));
     }
 
     #[test]

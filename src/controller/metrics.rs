@@ -25,6 +25,7 @@ pub struct Metrics {
     restart_refusals: Family<RefusalLabels, Counter>,
     publish_delay: Family<PolicyLabels, Histogram, fn() -> Histogram>,
     effect_delay: Family<PolicyLabels, Histogram, fn() -> Histogram>,
+    slice_delay: Family<PolicyLabels, Histogram, fn() -> Histogram>,
     events_dropped: Counter,
 }
 
@@ -96,6 +97,7 @@ impl Metrics {
             restart_refusals: Family::default(),
             publish_delay: Family::new_with_constructor(delay_histogram),
             effect_delay: Family::new_with_constructor(delay_histogram),
+            slice_delay: Family::new_with_constructor(delay_histogram),
             events_dropped: Counter::default(),
         }
     }
@@ -131,6 +133,11 @@ impl Metrics {
     /// A pod's `Ready` followed its gate so long after the gate's write was acknowledged.
     pub fn took_effect(&self, policy: &ObjectName, after: Span) {
         self.effect_delay.get_or_create(&labels(policy)).observe(after.as_secs_f64());
+    }
+
+    /// A pod entered the slices of Services, or left them, so long after that was decided.
+    pub fn propagated(&self, policy: &ObjectName, after: Span) {
+        self.slice_delay.get_or_create(&labels(policy)).observe(after.as_secs_f64());
     }
 
     /// So many events were not sent.
@@ -178,6 +185,12 @@ impl Metrics {
             "From the acknowledged write of the gate to the pod's Ready condition",
             Unit::Seconds,
             self.effect_delay.clone(),
+        );
+        registry.register_with_unit(
+            "gate_slice_delay",
+            "From the decision to the EndpointSlices",
+            Unit::Seconds,
+            self.slice_delay.clone(),
         );
         registry.register(
             "events_dropped",

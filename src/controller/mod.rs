@@ -25,6 +25,7 @@ mod playground;
 pub mod release;
 pub mod restart;
 mod run;
+mod slices;
 mod startup_durations;
 pub mod state;
 mod status;

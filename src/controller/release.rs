@@ -1,13 +1,17 @@
-//! Opens every gate with the caller's own rights, so that no pod stays out of its pool when no controller runs.
+//! Opens every gate, and lets in every endpoint of our slices, with the caller's own rights, so that no pod stays out of
+//! its pool when no controller runs.
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::ListParams;
 use kube::{Api, Client};
 
 use super::gate::{GateCondition, GateWrite};
+use super::slices::SliceWrite;
+use crate::api::SLICE_MANAGER;
 use crate::cluster::Scope;
-use crate::cluster::records::{ObjectName, PodRecord};
+use crate::cluster::records::{MANAGED_BY, ObjectName, PodRecord};
 use crate::engine::{Gate, GateSeen, Lifecycle};
 
 /// What became of the gates.
@@ -17,18 +21,38 @@ pub struct Released {
     pub opened: usize,
     /// Pods whose gate was open already.
     pub open: usize,
-    /// Pods whose gate could not be opened, and why.
+    /// Slices that every endpoint was let into.
+    pub slices: usize,
+    /// Pods whose gate could not be opened, slices that could not be written, and why.
     pub failed: Vec<(ObjectName, kube::Error)>,
 }
 
 const PAGE: u32 = 50;
 
-/// Opens the gate of every pod in scope that has one and will still run. A pod whose gate cannot be opened does not
-/// keep the others from theirs.
+/// Opens the gate of every pod in scope that has one and will still run, and makes every endpoint of our slices ready but
+/// for those whose pod is being ended. A pod whose gate cannot be opened does not keep the others from theirs.
 ///
 /// # Errors
-/// If the pods cannot be listed.
+/// If the pods or the slices cannot be listed.
 pub async fn release(client: &Client, scope: &Scope, now: Timestamp) -> kube::Result<Released> {
+    let mut released = release_pods(client, scope, now).await?;
+    let slices: Api<EndpointSlice> = match scope {
+        Scope::Cluster => Api::all(client.clone()),
+        Scope::Namespace(namespace) => Api::namespaced(client.clone(), namespace),
+    };
+    let ours = ListParams::default().labels(&format!("{MANAGED_BY}={SLICE_MANAGER}"));
+    for slice in slices.list(&ours).await? {
+        let Some(write) = SliceWrite::released(slice) else { continue };
+        match write.apply(client.clone()).await {
+            Ok(_) => released.slices += 1,
+            Err(kube::Error::Api(status)) if status.is_not_found() => {}
+            Err(error) => released.failed.push((write.slice, error)),
+        }
+    }
+    Ok(released)
+}
+
+async fn release_pods(client: &Client, scope: &Scope, now: Timestamp) -> kube::Result<Released> {
     let pods: Api<Pod> = match scope {
         Scope::Cluster => Api::all(client.clone()),
         Scope::Namespace(namespace) => Api::namespaced(client.clone(), namespace),

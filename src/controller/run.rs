@@ -22,7 +22,7 @@ use super::metrics::Metrics;
 use super::state::State;
 use crate::api::CONTROLLER;
 use crate::cluster::records::ObjectName;
-use crate::cluster::{self, Clients, Index, Scope, WatchEvent};
+use crate::cluster::{self, Clients, Index, Scope, SliceWatch, WatchEvent};
 use crate::engine::{Engine, Input, Span, Time};
 use crate::probe::Commands;
 use crate::runtime::Clock;
@@ -32,6 +32,8 @@ use crate::runtime::Clock;
 pub struct Settings {
     /// Where policies and pods are looked for.
     pub scope: Scope,
+    /// Whether Services and EndpointSlices are watched.
+    pub slices: SliceWatch,
     /// The durations of the election.
     pub terms: Terms,
     /// The name of this process in the election; made unique by its start.
@@ -87,7 +89,7 @@ pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) 
     let election = tokio::spawn(candidate.run(release.clone()));
 
     let (events, heard) = mpsc::channel(EVENTS);
-    let watching = cluster::watch(clients.reader, settings.scope.clone(), events, stop.clone());
+    let watching = cluster::watch(clients.reader, settings.scope.clone(), settings.slices, events, stop.clone());
     let watching = tokio::spawn(watching);
 
     let metrics = Metrics::new();
@@ -110,7 +112,15 @@ pub async fn run(clients: Clients, settings: Settings, stop: CancellationToken) 
         recorder: Recorder::new(clients.actor, reporter),
         metrics,
     };
-    let index = Index::new(&settings.scope);
+    let index = match settings.slices {
+        SliceWatch::On => Index::new(&settings.scope),
+        SliceWatch::Off => {
+            info!(
+                "EndpointSlices are not watched: no pool is told by them, and when they follow a decision is not measured"
+            );
+            Index::new(&settings.scope).without_slices()
+        }
+    };
     let home = Home { namespace: clients.namespace, port: address.port() };
     let leader = None;
     Controller { clock, index, leader, leadership, home, tools, events: heard, said, questions, pulse, stop }
@@ -170,17 +180,19 @@ impl Controller {
             self.note_pause(now.since(std::mem::replace(&mut turned, now)), now);
             self.hear(now, wake);
             self.hear_waiting(now);
+            let (touched, moves) = (self.index.take_touched(), self.index.take_moves());
             if let Some(leader) = &mut self.leader {
-                leader.turn(&self.index, now);
+                leader.hear_moves(&self.index, now, moves);
+                leader.turn(&self.index, touched, now);
             }
             self.pulse.beat();
         }
     }
 
     async fn wait(&mut self) -> Wake {
-        let idle = self.clock.now() + IDLE;
-        let deadline = self.leader.as_ref().and_then(|leader| leader.engine().next_deadline());
-        let due = deadline.map_or(idle, |(at, _)| at.min(idle));
+        let now = self.clock.now();
+        let deadline = self.leader.as_ref().and_then(|leader| leader.next_deadline(now));
+        let due = deadline.map_or(now + IDLE, |at| at.min(now + IDLE));
         let permit = self.leader.as_ref().map(|leader| leader.permit().clone());
         tokio::select! {
             () = self.stop.cancelled() => Wake::Stop,

@@ -156,7 +156,15 @@ fn owner_kind(watch: Option<WatchKind>) -> &'static str {
         Some(WatchKind::StatefulSets) => "StatefulSet",
         Some(WatchKind::DaemonSets) => "DaemonSet",
         Some(WatchKind::ReplicationControllers) => "ReplicationController",
-        Some(WatchKind::Policies | WatchKind::Pods | WatchKind::Leases | WatchKind::Nodes) | None => "Owner",
+        Some(
+            WatchKind::Policies
+            | WatchKind::Pods
+            | WatchKind::Leases
+            | WatchKind::Services
+            | WatchKind::EndpointSlices
+            | WatchKind::Nodes,
+        )
+        | None => "Owner",
     }
 }
 

@@ -18,7 +18,7 @@ use super::status::{self, Before};
 use crate::api::{CONTROLLER, ProbePolicy, ProbePolicyStatus, RestartCounts, WouldHaveStatus};
 use crate::cluster::Index;
 use crate::cluster::records::{ObjectName, PolicyRecord, ResourceVersion};
-use crate::engine::{EffectResult, Engine, Input, PolicyKey, Refusal, ReplicaKey, Span, Time, TransitionId};
+use crate::engine::{EffectResult, Engine, Input, PolicyKey, Readiness, Refusal, ReplicaKey, Span, Time, TransitionId};
 
 /// From one write of a status to the next that is not about an intent.
 const PACE: Span = Span::from_secs(1);
@@ -113,6 +113,11 @@ impl Statuses {
     /// A transition has reached the pool; whose policy's it is and how long after its publication that was.
     pub fn took(&mut self, id: TransitionId, at: Time) -> Option<(PolicyKey, Span)> {
         self.desks.iter_mut().find_map(|(policy, desk)| Some((*policy, desk.ledger.took(id, at)?)))
+    }
+
+    /// A pod has entered the slices, or left them; how long after the decision that was.
+    pub fn propagated(&mut self, policy: PolicyKey, pod: &str, to: Readiness, at: Time) -> Option<Span> {
+        self.desks.get_mut(&policy)?.ledger.propagated(pod, to, at)
     }
 
     /// An intent is to be written; answered by an [`Input::IntentResult`].

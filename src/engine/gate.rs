@@ -218,7 +218,7 @@ fn decide(replica: &Replica, policy: Option<&Fleet>, now: Time) -> Option<(Gate,
 fn enforced(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> (Gate, Reason) {
     match spec.pool {
         Pool::None => (Gate::Open, Reason::NoRule),
-        Pool::ReadinessGate => enforce(replica, policy, spec, now),
+        Pool::ReadinessGate | Pool::EndpointSlice => enforce(replica, policy, spec, now),
     }
 }
 

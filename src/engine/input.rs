@@ -152,9 +152,9 @@ pub struct Observation {
     pub lifecycle: Lifecycle,
     /// Until when it is let alone; `None`, or a time that is over: it is not.
     pub paused_until: Option<Time>,
-    /// What the pool follows: in a cluster the pod's own `Ready` condition.
+    /// What the pool follows: in a cluster the pod's own `Ready` condition, or that of its endpoints in our slices.
     pub ready: Readiness,
-    /// Its gate as last seen.
+    /// Its gate as last seen: the pod's own, or its endpoints in our slices.
     pub gate: GateSeen,
     /// What each rule of its policy would ask; `None` where the policy has no such rule.
     pub targets: PerRule<Option<Target>>,

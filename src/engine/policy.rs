@@ -210,6 +210,8 @@ pub enum SharedFailure {
 pub enum Pool {
     /// By the pod readiness gate `probepolicy.dev/ready`.
     ReadinessGate,
+    /// By EndpointSlices of our own, for a Service that selects no pods.
+    EndpointSlice,
     /// Not at all: the policy only restarts.
     None,
 }

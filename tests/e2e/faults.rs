@@ -1,7 +1,9 @@
 //! One fault, one decision.
 
 use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::jiff::SignedDuration;
 use kube::api::ListParams;
+use probe_policy::api::TransitionStatus;
 use serde_json::json;
 
 use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, let_pass, seconds};
@@ -51,13 +53,18 @@ async fn a_pod_that_lost_its_dependency_is_ejected_and_admitted_again_without_a_
     let (slice, pod): (Vec<_>, Vec<_>) = happened.into_iter().map(|it| it.what).partition(is_of_slice);
     assert_eq!(slice, [What::LeftSlice, What::EnteredSlice]);
     assert_eq!(pod, [What::GateClosed, What::BecameUnready, What::GateOpened, What::BecameReady]);
-    let ejected = eventually("the effective time of the ejection", async || {
+    let ejected = eventually("the times of the ejection", async || {
         let transitions = namespace.status("fake").await.transitions;
-        let ejected = transitions.iter().find(|it| it.kind == "Ejected" && it.effective.is_some());
+        let has_its_times = |it: &&TransitionStatus| it.effective.is_some() && it.propagated.is_some();
+        let ejected = transitions.iter().filter(has_its_times).find(|it| it.kind == "Ejected");
         ejected.cloned().ok_or_else(|| format!("{transitions:#?}"))
     })
     .await;
     assert!(Some(&ejected.decided) <= ejected.published.as_ref() && ejected.published <= ejected.effective);
+    let propagated = ejected.propagated.unwrap().0;
+    assert!(ejected.decided.0 < propagated, "{:?}, {propagated}", ejected.decided);
+    let apart = propagated.duration_since(out).abs(); // both watches see the same event
+    assert!(apart < SignedDuration::from_secs(1), "our watch saw it at {propagated}, the witness at {out}");
     let events = namespace.api::<Event>().list(&ListParams::default()).await.unwrap().items;
     let of_ejection = |event: &&Event| event.reason.as_deref() == Some("Ejected");
     assert_eq!(events.iter().filter(of_ejection).count(), 1, "{events:#?}");

@@ -24,5 +24,6 @@ mod pages;
 mod rights;
 mod rollouts;
 mod selection;
+mod slices;
 mod traffic;
 mod uninstall;

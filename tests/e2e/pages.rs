@@ -30,6 +30,7 @@ async fn the_leader_answers_with_the_documented_names() {
     has("replica_state", r#",pod="fake-0",state="healthy"} 1"#);
     has("gate_publish_delay_seconds_count", "} ");
     has("gate_effect_delay_seconds_count", "} ");
+    has("gate_slice_delay_seconds_count", "} ");
     assert!(metrics.ends_with("# EOF\n"));
 
     let state: Value = serde_json::from_str(&page(&pod, "state").await).unwrap();

@@ -83,6 +83,7 @@ pub fn good() -> Vec<String> {
             "fleet: {breaker: {openAt: 2, minJudged: 10000, cooldown: 24h, trial: 0s}}",
             "fleet: {breaker: {openAt: 100%, minJudged: 2, cooldown: 1s, trial: 24h}}",
             "mode: Enforce, pool: {through: ReadinessGate}",
+            "pool: {through: EndpointSlice, service: shop}",
         ]
         .map(with_selector),
     );
@@ -117,6 +118,7 @@ pub fn nonsense() -> Vec<Refused> {
     const WINDOW_OF_STARTUP: &str = "startup: {tcpSocket: {port: 80}, failureWindow: {failures: 1, attempts: 2}}";
     const NO_WINDOW: &str = "liveness: {tcpSocket: {port: 80}, failureWindow: {failures: 0, attempts: 3}}";
     const LONG_WINDOW: &str = "liveness: {tcpSocket: {port: 80}, failureWindow: {failures: 3, attempts: 65}}";
+    const ITS_SERVICE: &str = "must name a Service without a selector for through: EndpointSlice";
     const OPEN_AT: &str = "must be a number from 2 to 10000, a percentage from 1% to 100%, or Never";
 
     let mut refused = Vec::new();
@@ -313,6 +315,9 @@ pub fn nonsense() -> Vec<Refused> {
         ("pool: {dwell: 25h}", "spec.pool.dwell", DELAY),
         ("pool: {ejectionBackoff: {initial: 6m}}", "spec.pool.ejectionBackoff.initial", "must not be longer than max"),
         ("pool: {ejectionBackoff: {decayAfter: 0s}}", "spec.pool.ejectionBackoff.decayAfter", SECONDS),
+        ("pool: {through: EndpointSlice}", "spec.pool.service", ITS_SERVICE),
+        ("pool: {service: shop}", "spec.pool.service", ITS_SERVICE),
+        ("pool: {through: EndpointSlice, service: Shop}", "spec.pool.service", "must be a Service's name"),
         ("pool: {minReady: -1}", "spec.pool.minReady", "must be a number from 0 to 10000"),
         ("pool: {minReady: 0%}", "spec.pool.minReady", "must be a number from 0 to 10000"),
         ("pool: {minReady: 101%}", "spec.pool.minReady", "must be a number from 0 to 10000"),
@@ -355,7 +360,7 @@ pub fn malformed() -> Vec<(String, &'static str)> {
             ("liveness: {tcpSocket: {port: 80}, failureThreshold: 5000000000}", "failureThreshold"),
             ("restart: {method: Exec}", "method"),
             ("restart: {maxConcurrent: 1.5}", "maxConcurrent"),
-            ("pool: {through: EndpointSlice}", "through"),
+            ("pool: {through: Endpoints}", "through"),
             ("pool: {whenBelow: Eject}", "whenBelow"),
             ("fleet: {breaker: Never}", "breaker"),
         ]

@@ -69,7 +69,7 @@ pub fn edit(spec: &mut Policy, random: &mut Random) {
         0..7 => edit_rule(spec, random),
         7 => spec.mode = random.pick(&[Mode::Observe, Mode::Paused]),
         8..11 => spec.mode = Mode::Enforce,
-        11 => spec.pool = random.pick(&[Pool::ReadinessGate, Pool::ReadinessGate, Pool::None]),
+        11 => spec.pool = random.pick(&[Pool::ReadinessGate, Pool::EndpointSlice, Pool::None]),
         12 => spec.floor = [None, Some(FLOOR)][random.below(2) as usize],
         13 => {
             if let Some(floor) = &mut spec.floor {

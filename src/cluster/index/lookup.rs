@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-use super::Index;
+use super::{Index, PoolName};
 use crate::api::{Handler, ParsedPolicy, SeatName, Sockets};
-use crate::cluster::records::{ObjectName, OwnerRecord, PodRecord, PolicyRecord, Uid};
+use crate::cluster::WatchKind;
+use crate::cluster::records::{ObjectName, OwnerRecord, PodRecord, PolicyRecord, ServiceRecord, SliceRecord, Uid};
 use crate::cluster::target::{self, Place};
-use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot};
+use crate::engine::{
+    Gate, Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot,
+};
 
 /// Where an attempt goes, and what it asks there.
 #[derive(Debug, PartialEq, Eq)]
@@ -81,6 +84,68 @@ impl Index {
             }
         }
         lost
+    }
+
+    /// The pools that policies in force keep by slices.
+    pub fn pools(&self) -> impl Iterator<Item = (PolicyKey, PoolName)> {
+        self.policies.iter().filter_map(|(policy, _)| Some((policy, self.policies.pool(policy)?)))
+    }
+
+    /// The pool of a policy, if it is told by slices.
+    pub fn pool(&self, policy: PolicyKey) -> Option<PoolName> {
+        self.policies.pool(policy)
+    }
+
+    /// The pods of a namespace, each with the policy that keeps it.
+    pub fn pods_in(&self, namespace: &str) -> impl Iterator<Item = (Option<PolicyKey>, &PodRecord)> {
+        let pods = self.pods.range(ObjectName::new(namespace, "")..);
+        let pods = pods.take_while(move |(name, _)| &*name.namespace == namespace);
+        pods.map(|(_, pod)| (pod.policy(), &pod.record))
+    }
+
+    /// The pod of that name, with the policy that keeps it.
+    pub fn pod_named(&self, name: &ObjectName) -> Option<(Option<PolicyKey>, &PodRecord)> {
+        self.pods.get(name).map(|pod| (pod.policy(), &pod.record))
+    }
+
+    /// Every EndpointSlice that is ours, or of a Service.
+    pub fn slices(&self) -> impl Iterator<Item = &SliceRecord> {
+        self.slices.all()
+    }
+
+    /// The same, of one namespace.
+    pub fn slices_in(&self, namespace: &str) -> impl Iterator<Item = &SliceRecord> {
+        self.slices.of_namespace(namespace)
+    }
+
+    /// The EndpointSlice of that name.
+    pub fn slice(&self, name: &ObjectName) -> Option<&SliceRecord> {
+        self.slices.slice(name)
+    }
+
+    /// The Service of that name.
+    pub fn service(&self, name: &ObjectName) -> Option<&ServiceRecord> {
+        self.slices.service(name)
+    }
+
+    /// Whether Services and EndpointSlices are watched at all.
+    pub fn watches_slices(&self) -> bool {
+        self.watched.contains(&WatchKind::EndpointSlices)
+    }
+
+    /// The gate of a pod in the slices of a pool: closed if any of them has it so; `None` if it is in none.
+    pub fn gate_in_slices(&self, pod: &Uid, pool: &PoolName) -> Option<Gate> {
+        self.slices.gate(pod, pool)
+    }
+
+    /// The pool by slices of the policy that keeps a replica.
+    pub fn pool_of(&self, replica: ReplicaKey) -> Option<PoolName> {
+        self.policies.pool(self.pods.get(self.replicas.get(replica)?)?.policy()?)
+    }
+
+    /// The zone that a node is in, if it is known.
+    pub fn zone(&self, node: &str) -> Option<&str> {
+        self.nodes.zone(node)
     }
 
     /// An owner as last seen, also after it is gone.

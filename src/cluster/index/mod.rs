@@ -1,5 +1,6 @@
 //! What is known of the cluster, by name, and what of it the engine has been told.
 
+mod in_slices;
 mod leases;
 mod lookup;
 mod owners;
@@ -8,11 +9,15 @@ mod policies;
 mod replay;
 mod revisions;
 mod slab;
+mod slices;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::listing::{Fact, Listed, Listing};
-use super::records::{LeaseRecord, NodeRecord, ObjectName, OwnerRecord, PodRecord, PolicyRecord, ResourceVersion, Uid};
+use super::records::{
+    LeaseRecord, NodeRecord, ObjectName, OwnerRecord, PodRecord, PolicyRecord, ResourceVersion, ServiceRecord,
+    SliceRecord, Uid,
+};
 use super::{Scope, WatchEvent, WatchKind};
 use crate::engine::{Gate, GateSeen, Input, NodeState, Observation, ReplicaKey, Time};
 use leases::{Leases, Word};
@@ -21,9 +26,12 @@ use pods::Pod;
 use policies::Policies;
 use revisions::Revisions;
 use slab::Slab;
+use slices::Slices;
 
 pub use super::listing::WatchHealth;
+pub use in_slices::Move;
 pub use lookup::AttemptTarget;
+pub use slices::{PoolName, Touched};
 
 /// What is known of the cluster. Pure: it is told what the watches delivered, and answers with the inputs that follow.
 #[derive(Debug)]
@@ -37,6 +45,7 @@ pub struct Index {
     pod_watch: Listing<PodRecord>,
     policy_watch: Listing<PolicyRecord>,
     leases: Leases,
+    slices: Slices,
     node_watch: Listing<NodeRecord>,
     owner_watches: BTreeMap<WatchKind, Listing<OwnerRecord>>,
     watched: Vec<WatchKind>,
@@ -58,10 +67,18 @@ impl Index {
             pod_watch: Listing::default(),
             policy_watch: Listing::default(),
             leases: Leases::default(),
+            slices: Slices::default(),
             node_watch: Listing::default(),
             owner_watches: BTreeMap::new(),
             watched: scope.watched(),
         }
+    }
+
+    /// The same, of a process that does not watch Services and EndpointSlices.
+    #[must_use]
+    pub fn without_slices(mut self) -> Self {
+        self.watched.retain(|kind| !matches!(kind, WatchKind::Services | WatchKind::EndpointSlices));
+        self
     }
 
     /// Takes in what a watch delivered, and says what the engine must hear of it: only what has changed. An engine
@@ -90,6 +107,15 @@ impl Index {
             WatchEvent::Leases(change) => {
                 let words = self.leases.take(change, now);
                 inputs.extend(words.into_iter().filter_map(|word| self.said(word)));
+            }
+            WatchEvent::Services(change) => self.slices.take_services(change, now),
+            WatchEvent::EndpointSlices(change) => {
+                let pods = &self.pods;
+                let follows = |name: &ObjectName, uid: &Uid| {
+                    pods.get(name).is_some_and(|pod| pod.replica.is_some() && pod.record.uid == *uid)
+                };
+                let pods = self.slices.take_slices(change, follows, now);
+                self.tell_all(pods, &mut inputs);
             }
             WatchEvent::Nodes(change) => {
                 for fact in self.node_watch.take(change, || self.nodes.names(), now) {
@@ -125,6 +151,32 @@ impl Index {
         inputs
     }
 
+    /// Our write made a slice what it says.
+    pub fn wrote_slice(&mut self, slice: SliceRecord) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        let pods = self.slices.seen(slice);
+        self.tell_all(pods, &mut inputs);
+        inputs
+    }
+
+    /// We have deleted a slice.
+    pub fn deleted_slice(&mut self, slice: &ObjectName) -> Vec<Input> {
+        let mut inputs = Vec::new();
+        let pods = self.slices.gone(slice);
+        self.tell_all(pods, &mut inputs);
+        inputs
+    }
+
+    /// What slices may have to follow since this was asked last.
+    pub fn take_touched(&mut self) -> BTreeSet<Touched> {
+        self.slices.take_touched()
+    }
+
+    /// The pods that entered the slices of Services, or left them, since this was asked last.
+    pub fn take_moves(&mut self) -> Vec<Move> {
+        self.slices.take_moves()
+    }
+
     /// Whether the first list of every watch is complete, so that what is missing here is missing in the cluster.
     pub fn is_synced(&self) -> bool {
         self.watches().all(|(_, health)| health.listed)
@@ -137,6 +189,8 @@ impl Index {
                 WatchKind::Policies => Some(self.policy_watch.health()),
                 WatchKind::Pods => Some(self.pod_watch.health()),
                 WatchKind::Leases => Some(self.leases.health()),
+                WatchKind::Services => Some(self.slices.service_health()),
+                WatchKind::EndpointSlices => Some(self.slices.slice_health()),
                 WatchKind::Nodes => Some(self.node_watch.health()),
                 WatchKind::ReplicaSets
                 | WatchKind::StatefulSets
@@ -175,6 +229,7 @@ impl Index {
     }
 
     fn pod_gone(&mut self, name: &ObjectName, inputs: &mut Vec<Input>) {
+        self.touch_pod(name);
         if let Some(replica) = self.pods.remove(name).and_then(|pod| pod.replica) {
             self.replicas.remove(replica);
             inputs.push(Input::ReplicaGone { replica });
@@ -188,12 +243,14 @@ impl Index {
             self.policy_gone(&name, inputs);
         }
         if self.policies.seen(record, inputs) {
+            self.slices.touch(Touched::Pools);
             self.tell_namespace(&name.namespace, inputs);
         }
     }
 
     fn policy_gone(&mut self, name: &ObjectName, inputs: &mut Vec<Input>) {
         if self.policies.gone(name, inputs) {
+            self.slices.touch(Touched::Pools);
             self.tell_namespace(&name.namespace, inputs);
         }
     }
@@ -201,6 +258,18 @@ impl Index {
     fn tell_namespace(&mut self, namespace: &str, inputs: &mut Vec<Input>) {
         for name in self.names_in(namespace) {
             self.tell(&name, inputs);
+        }
+    }
+
+    fn tell_all(&mut self, names: BTreeSet<ObjectName>, inputs: &mut Vec<Input>) {
+        for name in names {
+            self.tell(&name, inputs);
+        }
+    }
+
+    fn touch_pod(&mut self, name: &ObjectName) {
+        if !self.slices.hold_nobody() || self.policies.have_slices() {
+            self.slices.touch(Touched::Pod(name.clone()));
         }
     }
 
@@ -212,8 +281,13 @@ impl Index {
     /// Tells the engine of a pod as it is now. It matters once a policy keeps it or it has our gate: a gate that no
     /// policy would open is opened all the same.
     fn tell(&mut self, name: &ObjectName, inputs: &mut Vec<Input>) {
+        self.touch_pod(name);
         let Some(pod) = self.pods.get_mut(name) else { return };
         let policy = self.policies.keeper(&pod.record);
+        let (gate, ready) = match policy.and_then(|policy| self.policies.pool(policy)) {
+            Some(pool) => self.slices.stand(&pod.record, &pool.policy.name, &pool.service),
+            None => (pod.record.gate, pod.record.ready),
+        };
         if pod.replica.is_none() && policy.is_none() && pod.record.gate == GateSeen::Ungated {
             return;
         }
@@ -229,8 +303,8 @@ impl Index {
             node,
             lifecycle: pod.record.lifecycle,
             paused_until: pod.record.paused_until(),
-            ready: pod.record.ready,
-            gate: pod.record.gate,
+            ready,
+            gate,
             targets: policy
                 .and_then(|policy| self.policies.asks(policy))
                 .map(|asks| pod.targets(asks))
@@ -262,6 +336,8 @@ macro_rules! listed_by_name {
 listed_by_name! {
     PodRecord, ObjectName;
     LeaseRecord, ObjectName;
+    ServiceRecord, ObjectName;
+    SliceRecord, ObjectName;
     NodeRecord, Box<str>;
 }
 
@@ -405,6 +481,8 @@ mod tests {
                 WatchKind::Policies => WatchEvent::Policies(Change::ListEnded),
                 WatchKind::Pods => WatchEvent::Pods(Change::ListEnded),
                 WatchKind::Leases => WatchEvent::Leases(Change::ListEnded),
+                WatchKind::Services => WatchEvent::Services(Change::ListEnded),
+                WatchKind::EndpointSlices => WatchEvent::EndpointSlices(Change::ListEnded),
                 WatchKind::Nodes => WatchEvent::Nodes(Change::ListEnded),
                 WatchKind::ReplicaSets
                 | WatchKind::StatefulSets

@@ -96,16 +96,21 @@ pub(super) struct Nodes {
     entries: BTreeMap<Box<str>, (NodeKey, NodeState)>,
     by_key: Vec<Box<str>>,
     unseen: NodeState,
+    zones: BTreeMap<Box<str>, Box<str>>,
 }
 
 impl Nodes {
     /// No nodes yet; one that no watch has shown counts as `unseen`.
     pub(super) fn new(unseen: NodeState) -> Self {
-        Self { entries: BTreeMap::new(), by_key: Vec::new(), unseen }
+        Self { entries: BTreeMap::new(), by_key: Vec::new(), unseen, zones: BTreeMap::new() }
     }
 
     pub(super) fn seen(&mut self, record: NodeRecord, inputs: &mut Vec<Input>) {
         let key = self.key(&record.name, inputs);
+        match record.zone {
+            Some(zone) => self.zones.insert(record.name.clone(), zone),
+            None => self.zones.remove(&record.name),
+        };
         let told = self.entries.insert(record.name, (key, record.state));
         if told.is_none_or(|(_, state)| state != record.state) {
             inputs.push(Input::NodeSeen { node: key, state: record.state });
@@ -114,7 +119,7 @@ impl Nodes {
 
     /// Nothing runs on a node that is gone.
     pub(super) fn gone(&mut self, name: &str, inputs: &mut Vec<Input>) {
-        self.seen(NodeRecord { name: name.into(), state: NodeState::NotReady }, inputs);
+        self.seen(NodeRecord { name: name.into(), state: NodeState::NotReady, zone: None }, inputs);
     }
 
     /// The key of a node, telling the engine of it if it is new.
@@ -131,6 +136,11 @@ impl Nodes {
 
     pub(super) fn name(&self, key: NodeKey) -> Option<&str> {
         self.by_key.get(key.0 as usize).map(|name| &**name)
+    }
+
+    /// The zone that a node is in, if it says so.
+    pub(super) fn zone(&self, name: &str) -> Option<&str> {
+        self.zones.get(name).map(|zone| &**zone)
     }
 
     pub(super) fn names(&self) -> Vec<Box<str>> {
@@ -189,7 +199,7 @@ mod tests {
     #[test]
     fn a_node_is_told_when_its_state_changes_and_is_not_ready_once_gone() {
         let mut world = World::new();
-        let node = |state| NodeRecord { name: "node-a".into(), state };
+        let node = |state| NodeRecord { name: "node-a".into(), state, zone: None };
         let told = |state| vec![Input::NodeSeen { node: NodeKey(0), state }];
         world.pod(web("a").gated());
         assert_eq!(world.apply(WatchEvent::Nodes(Change::Applied(node(NodeState::Ready)))), told(NodeState::Ready));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::PoolName;
 use crate::api::{Ask, ParsedPolicy, Selector};
 use crate::cluster::records::{ObjectName, PodRecord, PolicyRecord};
 use crate::engine::{Input, PerRule, PolicyKey};
@@ -79,6 +80,18 @@ impl Policies {
     pub(super) fn beating(&self, policy: PolicyKey) -> Option<Option<&str>> {
         let spec = self.in_force(policy)?;
         spec.policy.heartbeat.map(|_| spec.beating.as_deref())
+    }
+
+    /// The pool that the policy in force keeps, if it is told by slices.
+    pub(super) fn pool(&self, policy: PolicyKey) -> Option<PoolName> {
+        let entry = self.entries.get(&policy)?;
+        let service = entry.in_force.as_ref()?.service.as_deref()?;
+        Some(PoolName { policy: entry.record.name.clone(), service: service.into() })
+    }
+
+    /// The pool of some policy in force is told by slices.
+    pub(super) fn have_slices(&self) -> bool {
+        self.entries.values().any(|entry| entry.in_force.as_ref().is_some_and(|spec| spec.service.is_some()))
     }
 
     pub(super) fn in_force(&self, policy: PolicyKey) -> Option<&ParsedPolicy> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Index;
+use super::{Index, Touched};
 use crate::api::{SeatName, SeatStatus};
 use crate::cluster::records::Uid;
 use crate::engine::{Input, Intent, IntentStage, Lifecycle, PerRule, PolicyKey, ReplicaKey, SeatKey, SeatMemory, Slot};
@@ -25,6 +25,7 @@ impl Index {
         }
         inputs.extend(self.leases.deaf_until().map(|until| Input::Deaf { until }));
         inputs.push(Input::Synced);
+        self.slices.touch(Touched::Pools);
         inputs
     }
 

@@ -6,6 +6,8 @@ mod node;
 mod owner;
 mod pod;
 mod policy;
+mod service;
+mod slice;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
@@ -14,6 +16,8 @@ pub use node::NodeRecord;
 pub use owner::{OwnerRecord, OwnerRef};
 pub use pod::{ContainerKind, ContainerRecord, Network, PodRecord};
 pub use policy::{PolicyProblem, PolicyRecord};
+pub use service::{EndpointsBy, ServicePort, ServiceRecord, TargetPort};
+pub use slice::{EndpointRecord, Family, Group, MANAGED_BY, OurSlice, SERVICE_NAME, SliceBody, SlicePort, SliceRecord};
 
 /// Where an object of one kind is found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

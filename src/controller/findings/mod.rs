@@ -4,6 +4,7 @@ mod attempts;
 mod pauses;
 mod pool;
 mod restarts;
+mod service;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +27,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         pauses::pause_invalid(index, record, report),
         conflicted(index, policy),
         ungated(report),
+        service::service_unusable(index, policy, report),
         attempts::never_passed(report),
         attempts::beats_too_rare(in_force, report),
         attempts::period_stretched(in_force, report),

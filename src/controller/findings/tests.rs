@@ -3,7 +3,7 @@
 use super::*;
 use crate::api::conditions::{
     ACCEPTED, BEATS_TOO_RARE, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, NEVER_PASSED, PAUSE_INVALID, PAUSED,
-    PERIOD_STRETCHED, PREPARING, SHARED_FAILURE, UNGATED, WRITES_LAG,
+    PERIOD_STRETCHED, PREPARING, SERVICE_UNUSABLE, SHARED_FAILURE, UNGATED, WRITES_LAG,
 };
 use crate::cluster::{Change, WatchEvent};
 use crate::controller::fixtures::{self, POLICY};
@@ -38,6 +38,17 @@ fn writes_that_lag_say_how_many_and_by_how_much() {
     assert_eq!(lag.holds, Holds::True);
     let told = "7 gates are not written yet as they were decided, one of them for 12s: ejections go first;";
     assert!(lag.message.starts_with(told), "{}", lag.message);
+}
+
+#[test]
+fn a_service_that_is_not_there_is_named() {
+    let mut index = fixtures::index();
+    let text =
+        fixtures::policy_text(2).replace("restart:", "pool: {through: EndpointSlice, service: front}\n  restart:");
+    index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&text))), Time::ZERO);
+    let unusable = finding(&index, &PolicyReport::default(), SERVICE_UNUSABLE);
+    assert_eq!((unusable.holds, unusable.reason), (Holds::True, "NoService"));
+    assert_eq!(unusable.message, "there is no Service front. Until then no slice is written");
 }
 
 #[test]

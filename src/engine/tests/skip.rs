@@ -220,7 +220,7 @@ fn spec() -> impl Strategy<Value = Policy> {
     let phase =
         prop_oneof![Just(Phase::Spread), (0u64..50).prop_map(|at| Phase::Aligned { origin: Time::ZERO + TICK * at })];
     let mode = prop_oneof![8 => Just(Mode::Enforce), 3 => Just(Mode::Observe), 1 => Just(Mode::Paused)];
-    let pool = prop_oneof![4 => Just(Pool::ReadinessGate), 1 => Just(Pool::None)];
+    let pool = prop_oneof![3 => Just(Pool::ReadinessGate), 1 => Just(Pool::EndpointSlice), 1 => Just(Pool::None)];
     let budget = (1u32..4, 10u64..600)
         .prop_map(|(restarts, per)| BudgetSettings { restarts: NonZeroU32::new(restarts).unwrap(), per: TICK * per });
     let restart = (0u64..100, 1u32..4, 20u64..200, 0u32..4, prop::option::weighted(0.3, budget));

@@ -28,6 +28,8 @@ pub struct Fleet {
     faults: Value,
     /// How replicas beat, if they do.
     registry: Value,
+    /// What is particular to its Service.
+    service: Value,
     workload: Value,
     pod: Value,
     container: Value,
@@ -76,6 +78,7 @@ impl Fleet {
             reopenings: json!([]),
             faults: json!([]),
             registry: Value::Null,
+            service: json!({"selector": {"app": "fake"}}),
             workload: json!({}),
             pod: json!({"readinessGates": [{"conditionType": GATE}]}),
             container: json!({}),
@@ -136,6 +139,11 @@ impl Fleet {
         Self { pod: json!({}), ..self }
     }
 
+    /// A Service without a selector: somebody has to say what its endpoints are.
+    pub fn unselected(self) -> Self {
+        Self { service: json!({}), ..self }
+    }
+
     /// More fields of the app's container.
     pub fn container(mut self, fields: Value) -> Self {
         extend(&mut self.container, fields);
@@ -154,8 +162,9 @@ impl Namespace {
         let script = fleet.script().to_string();
         self.apply::<ConfigMap>(json!({"metadata": {"name": "fake"}, "data": {"scenario.yaml": script}})).await;
         let ports = json!([{"name": "http", "port": 80, "targetPort": "http"}]);
-        let service = json!({"metadata": {"name": "fake"}, "spec": {"selector": {"app": "fake"}, "ports": ports}});
-        self.apply::<Service>(service).await;
+        let mut service = json!({"ports": ports});
+        extend(&mut service, fleet.service.clone());
+        self.apply::<Service>(json!({"metadata": {"name": "fake"}, "spec": service})).await;
         let workload = json!({"metadata": {"name": "fake"}, "spec": fleet.spec(start)});
         match fleet.owner {
             Owner::StatefulSet => self.apply::<StatefulSet>(workload).await,

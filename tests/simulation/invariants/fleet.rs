@@ -117,7 +117,7 @@ impl Fleet<'_> {
                     before.map(|before| before.or(naive.is_running(pod, self.spec).then_some(Gate::Open)))
                 }
                 (Mode::Paused | Mode::Enforce, Pool::None) => Some(Some(Gate::Open)),
-                (Mode::Paused | Mode::Enforce, Pool::ReadinessGate) => {
+                (Mode::Paused | Mode::Enforce, Pool::ReadinessGate | Pool::EndpointSlice) => {
                     member.check_proof(self.spec);
                     member.check_enforced(self.spec);
                     continue;
