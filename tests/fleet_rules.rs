@@ -102,6 +102,14 @@ fn ejections_that_last_longer_each_time_save_most_of_the_errors_of_a_replica_tha
     assert_eq!((without.total_errors(), with.total_errors()), (120, 12));
 }
 
+#[test]
+fn while_a_dependency_fails_nobody_is_ejected_or_restarted_and_a_fault_of_ones_own_still_ejects() {
+    let [without, with] = both("dependency");
+    assert_eq!((without.restarts.len(), with.restarts.len()), (0, 0));
+    assert_eq!((without.ejections.len(), with.ejections.len()), (0, 1));
+    assert_eq!((without.total_errors(), with.total_errors()), (0, 0));
+}
+
 /// What comes of a rule's scenario without the rule, and with it.
 fn both(rule: &str) -> [Run; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet").join(rule);

@@ -17,5 +17,5 @@ mod test_support;
 mod watch;
 
 pub use client::{ClientError, Clients};
-pub use index::{AttemptTarget, Index};
+pub use index::{AttemptTarget, DependencyTargets, Index};
 pub use watch::{Change, Scope, WatchEvent, WatchKind, watch};

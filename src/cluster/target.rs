@@ -37,6 +37,12 @@ pub(super) fn container(pod: &PodRecord, name: Option<&str>, port: Option<&Port>
     }
 }
 
+/// The number of a port of the pod, whichever of its containers declares it.
+pub(super) fn declared(pod: &PodRecord, asked: &Port) -> Result<u16, TargetProblem> {
+    let found = pod.containers.iter().map(|container| port(container, pod.network, asked));
+    found.reduce(Result::or).unwrap_or(Err(TargetProblem::UnknownPort))
+}
+
 fn named(pod: &PodRecord, name: &str) -> Result<usize, TargetProblem> {
     positions(pod, |container| &*container.name == name).next().ok_or(TargetProblem::UnknownContainer)
 }

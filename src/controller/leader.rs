@@ -24,10 +24,10 @@ use crate::api::{Handler, VerdictAnnotation};
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, Uid};
 use crate::cluster::{AttemptTarget, Index};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal,
-    ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
+    AttemptId, DependencyAttempt, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input,
+    PolicyKey, Refusal, ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
 };
-use crate::probe::{Attempts, Commands, Ended, Loopback, Target};
+use crate::probe::{Attempts, Commands, Ended, Loopback, Standing, Target};
 use crate::runtime::timestamp;
 
 /// What the executors need.
@@ -198,7 +198,13 @@ impl Leader {
     /// The engine hears what became of something it had asked for.
     pub fn hear_finished(&mut self, index: &mut Index, now: Time, finished: Finished) {
         match finished {
-            Finished::Attempt(Ended { attempt, policy, outcome }) => {
+            Finished::Attempt(Ended::Dependency { attempt, outcome }) => {
+                if let Some(record) = index.policy(attempt.policy) {
+                    self.tools.metrics.dependency_asked(&record.name, attempt.dependency, outcome);
+                }
+                self.engine.handle(now, Input::DependencyAnswered { attempt, outcome });
+            }
+            Finished::Attempt(Ended::Replica { attempt, policy, outcome }) => {
                 if let Some(record) = index.policy(policy) {
                     self.tools.metrics.attempted(&record.name, attempt.rule, outcome);
                 }
@@ -257,6 +263,9 @@ impl Leader {
             Effect::StartAttempt { attempt, policy, incarnation, deadline } => {
                 let target = target(index, &self.tools.commands, attempt, policy, incarnation);
                 self.attempts.start(target, attempt, policy, deadline.since(now));
+            }
+            Effect::AskDependency { attempt, deadline } => {
+                self.attempts.start_any(standing_for(index, attempt), attempt, deadline.since(now));
             }
             Effect::SetGate { replica, gate, verdict, reason } => {
                 let write = index.pod(replica).map(|pod| {
@@ -404,6 +413,23 @@ fn target(
         }
         (_, Some(port)) => Target::of(handler, SocketAddr::new(pod.ip?, port), Loopback::Refused),
         (_, None) => None,
+    }
+}
+
+/// Who stands for a dependency now. Pods that we cannot ask say nothing about it.
+fn standing_for(index: &Index, attempt: DependencyAttempt) -> Standing {
+    let Some(found) = index.dependency_targets(attempt.policy, attempt.dependency) else { return Standing::Unknown };
+    let targets = found
+        .targets
+        .iter()
+        .filter_map(|&(pod, port)| Target::of(found.handler, SocketAddr::new(pod.ip?, port), Loopback::Refused));
+    let targets: Vec<_> = targets.collect();
+    if !targets.is_empty() {
+        Standing::Asked(targets)
+    } else if found.targets.is_empty() && found.problem.is_none() {
+        Standing::Nobody
+    } else {
+        Standing::Unknown
     }
 }
 

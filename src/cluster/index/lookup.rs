@@ -3,10 +3,29 @@
 use std::collections::BTreeMap;
 
 use super::Index;
-use crate::api::{Handler, ParsedPolicy, SeatName};
-use crate::cluster::records::{OwnerRecord, PodRecord, PolicyRecord};
+use crate::api::{DependencyAsk, Handler, ParsedPolicy, SeatName};
+use crate::cluster::records::{ObjectName, OwnerRecord, PodRecord, PolicyRecord};
 use crate::cluster::target;
-use crate::engine::{Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot};
+use crate::engine::{
+    DependencyName, Incarnation, Lifecycle, NodeKey, OwnerKey, PolicyKey, Readiness, ReplicaKey, RevisionKey, RuleKind,
+    SeatKey, Slot, TargetProblem,
+};
+
+/// So many pods of a dependency are asked in one attempt.
+const ASKED_AT_ONCE: usize = 16;
+
+/// Who stands for a dependency, and what is asked of them.
+#[derive(Debug, PartialEq, Eq)]
+pub struct DependencyTargets<'a> {
+    /// The live pods that its selector selects.
+    pub selected: usize,
+    /// Of those with an address, the ones that are to be asked, and at which port.
+    pub targets: Vec<(&'a PodRecord, u16)>,
+    /// Why another of them cannot be asked.
+    pub problem: Option<TargetProblem>,
+    /// What.
+    pub handler: &'a Handler,
+}
 
 /// Where an attempt goes, and what it asks there.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +60,33 @@ impl Index {
         let ask = self.policies.asks(policy)?[rule].as_ref()?;
         let (at, port) = target::resolve(pod, ask).ok()?;
         Some(AttemptTarget { pod, port, container: &pod.containers[at].name, handler: &ask.handler })
+    }
+
+    /// Who stands for a dependency of a policy now: live pods of its namespace, those that are Ready first. `None` if the
+    /// policy in force lists no such dependency.
+    pub fn dependency_targets(&self, policy: PolicyKey, name: DependencyName) -> Option<DependencyTargets<'_>> {
+        let asks = &self.policies.in_force(policy)?.canaries;
+        let DependencyAsk { selector, handler, .. } = asks.iter().find(|ask| ask.name == name)?;
+        let port = handler.port()?;
+        let pods = self.pods_in(&self.policies.get(policy)?.name.namespace);
+        let is_selected = |pod: &&PodRecord| pod.lifecycle == Lifecycle::Live && selector.matches(&pod.labels);
+        let mut found = DependencyTargets { selected: 0, targets: Vec::new(), problem: None, handler };
+        for pod in pods.filter(is_selected) {
+            found.selected += 1;
+            match target::declared(pod, port) {
+                Ok(port) if pod.ip.is_some() => found.targets.push((pod, port)),
+                Ok(_) => {}
+                Err(problem) => found.problem = Some(problem),
+            }
+        }
+        found.targets.sort_by_key(|(pod, _)| pod.ready != Readiness::Ready);
+        found.targets.truncate(ASKED_AT_ONCE);
+        Some(found)
+    }
+
+    fn pods_in<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a PodRecord> {
+        let pods = self.pods.range(ObjectName::new(namespace, "")..);
+        pods.take_while(move |(name, _)| &*name.namespace == namespace).map(|(_, pod)| &pod.record)
     }
 
     /// A policy's object as last seen.
@@ -108,6 +154,8 @@ impl Index {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::cluster::test_support::{FIRST, OLDEST, World, policy, web};
 
@@ -121,6 +169,32 @@ mod tests {
         assert_eq!(target.container, "app");
         assert!(matches!(target.handler, Handler::Http(get) if get.path() == "/live"));
         assert_eq!(world.index.attempt_target(FIRST, OLDEST, RuleKind::Readiness), None);
+    }
+
+    #[test]
+    fn a_dependency_is_asked_of_its_pods_in_the_policys_namespace_those_that_are_ready_first() {
+        let name = DependencyName::new("store").unwrap();
+        let dependencies = |port: serde_json::Value| {
+            let selector = json!({"matchLabels": {"role": "store"}});
+            let store = json!({"name": "store", "selector": selector, "tcpSocket": {"port": port}});
+            policy("p", "00:00:00").spec("fleet", json!({"dependencies": [store]})).record()
+        };
+        let mut world = World::new();
+        world.policy(dependencies(json!("http")));
+        let found = world.index.dependency_targets(OLDEST, name).unwrap();
+        assert_eq!((found.selected, found.targets.len(), found.problem), (0, 0, None));
+        let store = |pod: &str| web(pod).label("app", "other").label("role", "store");
+        world.pod(store("b"));
+        world.pod(store("c").condition("Ready", "True"));
+        world.pod(store("ended").deleted());
+        world.pod(store("elsewhere").namespace("other"));
+        world.pod(web("of-the-policy"));
+        let found = world.index.dependency_targets(OLDEST, name).unwrap();
+        let asked: Vec<_> = found.targets.iter().map(|(pod, port)| (&*pod.name.name, *port)).collect();
+        assert_eq!((found.selected, asked), (2, vec![("c", 8080), ("b", 8080)]));
+        world.policy(dependencies(json!("postgres")));
+        let found = world.index.dependency_targets(OLDEST, name).unwrap();
+        assert_eq!((found.targets.len(), found.problem), (0, Some(TargetProblem::UnknownPort)));
     }
 
     #[test]

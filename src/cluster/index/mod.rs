@@ -23,7 +23,7 @@ use revisions::Revisions;
 use slab::Slab;
 
 pub use super::listing::WatchHealth;
-pub use lookup::AttemptTarget;
+pub use lookup::{AttemptTarget, DependencyTargets};
 
 /// What is known of the cluster. Pure: it is told what the watches delivered, and answers with the inputs that follow.
 #[derive(Debug)]

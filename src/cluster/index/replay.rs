@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Index;
-use crate::api::{SeatName, SeatStatus};
+use crate::api::{DependencyStatus, ProbePolicyStatus, SeatName, SeatStatus};
 use crate::cluster::records::Uid;
 use crate::engine::{Input, Intent, IntentStage, Lifecycle, PerRule, PolicyKey, ReplicaKey, SeatKey, SeatMemory, Slot};
 use crate::runtime::time;
@@ -38,6 +38,7 @@ impl Index {
         if let Some(rules) = self.passed_before(policy) {
             inputs.push(Input::PassedBefore { policy, rules });
         }
+        inputs.extend(self.dependencies_passed_before(policy, &status));
         if let Some(whole_at) = status.restart_budget.as_ref().and_then(|budget| budget.whole_at.as_ref()) {
             inputs.push(Input::BudgetRestored { policy, whole_at: time(whole_at.0) });
         }
@@ -68,6 +69,18 @@ impl Index {
             passed[kind] = rule.ever_passed && question.as_ref() == Some(&rule.question);
         }
         Some(passed)
+    }
+
+    /// Likewise a dependency.
+    fn dependencies_passed_before(&self, policy: PolicyKey, status: &ProbePolicyStatus) -> Vec<Input> {
+        let listed = self.policies.in_force(policy).into_iter().flat_map(|spec| &spec.policy.dependencies);
+        let passed = listed.filter(|dependency| {
+            let question = format!("{:016x}", dependency.rule.question.0);
+            let asked_so =
+                |said: &&DependencyStatus| (&*said.name, &said.question) == (dependency.name.as_str(), &question);
+            status.dependencies.iter().find(asked_so).is_some_and(|said| said.ever_passed)
+        });
+        passed.map(|dependency| Input::DependencyPassedBefore { policy, dependency: dependency.name }).collect()
     }
 
     /// A replica that is gone or being ended is named by nobody: its seat is open.

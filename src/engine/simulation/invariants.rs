@@ -42,7 +42,7 @@ impl World {
                     }
                     Some((Gate::Closed, _)) => pod.failed.readiness || pod.was_silent,
                 };
-                assert!(evident, "seed {seed}: {pod:?} ejected without evidence");
+                assert!(evident, "seed {seed}: {pod:?} ejected without evidence: {held:?}");
             }
         }
         if let Some(ceiling) = &self.engine.ceiling {
@@ -103,6 +103,7 @@ impl World {
                 transition.kind == TransitionKind::Ejected && (failed || in_turn)
             }
             Effect::StartAttempt { .. }
+            | Effect::AskDependency { .. }
             | Effect::SetGate { .. }
             | Effect::RecordIntent { .. }
             | Effect::Restart { .. }
@@ -154,6 +155,7 @@ impl World {
             }
             Effect::Record(_)
             | Effect::StartAttempt { .. }
+            | Effect::AskDependency { .. }
             | Effect::SetGate { .. }
             | Effect::RecordIntent { .. }
             | Effect::Restart { .. }

@@ -3,12 +3,14 @@
 //! every step the invariants are checked. A failure prints the seed that repeats it.
 
 mod invariants;
+mod store;
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use super::test_support::{OWNER, POLICY, policy};
 use super::*;
+use store::Store;
 
 const SEEDS: u64 = 60;
 const STEPS: u32 = 1_500;
@@ -44,7 +46,7 @@ const BREAKER: BreakerSettings = BreakerSettings {
 #[test]
 fn no_order_of_events_breaks_an_invariant() {
     let (mut restarts, mut trials, mut given_up, mut held, mut rolled) = (0, 0, 0, 0, 0);
-    let (mut missed, mut stretched, mut shared) = (0, 0, 0);
+    let (mut missed, mut stretched, mut shared, mut spared) = (0, 0, 0, 0);
     for seed in 0..SEEDS {
         let mut world = World::new(seed);
         for _ in 0..STEPS {
@@ -57,6 +59,7 @@ fn no_order_of_events_breaks_an_invariant() {
         missed += u32::from(world.has_missed);
         stretched += u32::from(world.has_stretched);
         shared += world.shared;
+        spared += u32::from(world.store.has_spared);
         rolled += u32::from(world.has_rolled);
     }
     assert!(restarts > SEEDS, "only {restarts} restarts: the simulation does not reach what it is about");
@@ -65,6 +68,7 @@ fn no_order_of_events_breaks_an_invariant() {
     assert!(missed > 5, "only {missed} worlds in which somebody was ejected for its silence");
     assert!(stretched > 5, "only {stretched} worlds in which periods were stretched");
     assert!(rolled > 5, "only {rolled} worlds in which a replica awaited its turn");
+    assert!(spared > 5, "only {spared} worlds in which somebody was spared for the store");
     assert!(given_up > 5, "only {given_up} worlds in which a seat was given up");
     assert!(shared > SEEDS, "only {shared} restarts waited for a node or a revision");
     assert!(restarts > 2 * trials, "only {restarts} restarts, and {trials} of them trials");
@@ -103,6 +107,7 @@ struct World {
     beaten: bool,
     /// What was sent from then until then may not have arrived, or not at this engine.
     deaf: std::ops::Range<Time>,
+    store: Store,
     acknowledged: BTreeSet<ReplicaKey>,
     restarts: u64,
     /// When the restarts were carried out of a policy that has had a budget from its first.
@@ -155,6 +160,7 @@ impl World {
         spec.fleet.shared_failure = SharedFailure::Hold;
         spec.floor = Some(FLOOR);
         spec.restart.budget = seed.is_multiple_of(3).then_some(BUDGET);
+        spec.dependencies = (seed % 7 < 3).then(Store::listed).into_iter().collect();
         spec.dwell = (seed % 4 < 2).then_some(DWELL);
         let window = (seed % 5 < 2).then_some(FailureWindow { failures: 2, attempts: 4 });
         for rule in [&mut spec.rules.liveness, &mut spec.rules.readiness].into_iter().flatten() {
@@ -177,6 +183,7 @@ impl World {
             passed: PerRule::default(),
             beaten: false,
             deaf: Time::ZERO..Time::ZERO,
+            store: Store::default(),
             acknowledged: BTreeSet::new(),
             restarts: 0,
             spent: Vec::new(),
@@ -215,6 +222,7 @@ impl World {
         self.recreate();
         self.poll();
         self.answer_attempts();
+        self.answer_for_store();
         self.beat();
         self.poll();
         self.check();
@@ -226,6 +234,7 @@ impl World {
         self.decided_on = self.pods.clone();
         self.check_floor(&effects);
         self.check_beats(&effects);
+        self.check_store(&effects);
         for effect in effects {
             self.trace.push(format!("{:?} {effect:?}", self.now));
             self.carry_out(effect);
@@ -245,6 +254,7 @@ impl World {
                 let under_way = alike.filter(|other| other.replica == attempt.replica).count();
                 assert!(under_way <= THRESHOLDS as usize, "seed {}: {under_way} attempts under way", self.seed);
             }
+            Effect::AskDependency { attempt, .. } => self.ask_store(attempt),
             Effect::SetGate { replica, gate, verdict, reason } => {
                 let result = self.fate();
                 if let Some(pod) = self.pods.values_mut().find(|pod| pod.key == replica)
@@ -358,12 +368,17 @@ impl World {
             self.engine = std::mem::take(&mut self.engine).with_write_limit(WRITES);
         }
         self.in_flight.clear();
+        self.store.forget();
         self.acknowledged.clear();
         let desired = REPLICAS as u32;
         let owner = Owner { kind: OwnerKind::Recreates, desired, first: 0 };
         self.engine.handle(self.now, Input::OwnerSeen { owner: OWNER, seen: owner });
         self.engine.handle(self.now, Input::PolicySet { policy: POLICY, spec: Box::new(self.spec.clone()) });
         self.engine.handle(self.now, Input::PassedBefore { policy: POLICY, rules: self.passed });
+        if self.store.passed {
+            let dependency = Store::listed().name;
+            self.engine.handle(self.now, Input::DependencyPassedBefore { policy: POLICY, dependency });
+        }
         if let Some(whole_at) = self.whole_at {
             self.engine.handle(self.now, Input::BudgetRestored { policy: POLICY, whole_at });
         }
