@@ -60,7 +60,7 @@ impl ProbePolicySpec {
                 asks[kind] = Some(ask);
             }
         }
-        let (dependencies, canaries) = dependency::parse_all(&self.fleet.dependencies)?;
+        let (dependencies, canaries) = dependency::parse_all(&self.fleet)?;
         let policy = Policy {
             generation,
             mode: self.mode.into(),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::checks::{self, Check};
 use super::convert::{self, SpecError};
 use super::handler::{Handler, HandlerSpec};
-use super::spec::default;
+use super::spec::{FleetSpec, default};
 use super::{Duration, GrpcSpec, HttpGetSpec, Selector, TcpSocketSpec};
 use crate::engine::{Dependency, DependencyName, Rule, Span, WhenDown};
 
@@ -125,10 +125,10 @@ pub(super) const FEW: Check<Vec<DependencySpec>> = Check {
 };
 
 /// What the list means, in its order.
-pub(super) fn parse_all(specs: &Vec<DependencySpec>) -> Result<(Vec<Dependency>, Vec<DependencyAsk>), SpecError> {
+pub(super) fn parse_all(fleet: &FleetSpec) -> Result<(Vec<Dependency>, Vec<DependencyAsk>), SpecError> {
     const AT: &str = "spec.fleet.dependencies";
-    FEW.parse(AT, specs)?;
-    let parsed = (0..).zip(specs).map(|(index, spec)| parse(&format!("{AT}[{index}]"), spec));
+    FEW.parse(AT, &fleet.dependencies)?;
+    let parsed = (0..).zip(&fleet.dependencies).map(|(index, spec)| parse(&format!("{AT}[{index}]"), spec));
     Ok(parsed.collect::<Result<Vec<_>, _>>()?.into_iter().unzip())
 }
 

@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::test_support::{FIRST, OLDEST, World, owner, policy, web};
-    use crate::engine::{OwnerKey, RuleKind};
+    use crate::engine::{DependencyName, OwnerKey, RuleKind};
 
     #[test]
     fn a_replay_tells_a_new_engine_what_the_old_one_knew() {
@@ -136,6 +136,25 @@ mod tests {
         assert!(told.iter().all(|input| replayed.contains(input)), "{told:?} is not all in {replayed:?}");
         assert_eq!(replayed.last(), Some(&Input::Synced));
         assert_eq!(replayed.len(), told.len() + 1);
+    }
+
+    #[test]
+    fn a_dependency_has_passed_before_only_what_it_is_asked_now() {
+        let selector = json!({"matchLabels": {"app": "db"}});
+        let listed = |name: &str| json!({"name": name, "selector": selector, "tcpSocket": {"port": 5432}});
+        let builder = || policy("p", "00:00:00").spec("fleet", json!({"dependencies": [listed("db"), listed("old")]}));
+        let question = builder().record().spec.unwrap().policy.dependencies[0].rule.question.0;
+        let said =
+            |name: &str, question| json!({"name": name, "everPassed": true, "question": format!("{question:016x}")});
+        let status = json!({"dependencies": [said("db", question), said("old", question + 1)]});
+        let mut world = World::new();
+        world.policy(builder().status(status).record());
+        let restored = world.index.restore(OLDEST);
+        let is_told = |name| {
+            let dependency = DependencyName::new(name).unwrap();
+            restored.contains(&Input::DependencyPassedBefore { policy: OLDEST, dependency })
+        };
+        assert_eq!([is_told("db"), is_told("old")], [true, false]);
     }
 
     #[test]

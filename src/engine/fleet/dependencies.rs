@@ -85,7 +85,7 @@ impl Dependencies {
         let mut frees = false;
         for (index, asked) in (0..).zip(&mut self.asked) {
             frees |= asked.give_up(now);
-            let Some(turn) = asked.turn(phase, u64::from(policy.0) << 8 | index, self.questioned, now) else {
+            let Some(turn) = asked.turn(phase, (u64::from(policy.0) << 8) | index, self.questioned, now) else {
                 continue;
             };
             let serial = self.serial;
@@ -121,8 +121,8 @@ impl Dependencies {
 
     /// What speaks against a restart for such a failure.
     pub(super) fn excuses_restart(&self, failed: Time) -> Option<Obstacle> {
-        let holding = self.asked.iter().filter(|asked| asked.dependency.when_down == WhenDown::HoldAll);
-        holding.into_iter().find_map(|asked| asked.excuses(failed))
+        let mut holding = self.asked.iter().filter(|asked| asked.dependency.when_down == WhenDown::HoldAll);
+        holding.find_map(|asked| asked.excuses(failed))
     }
 
     /// The first that was not asked since then, so that what it said last is older than what somebody is to be ejected

@@ -264,8 +264,8 @@ impl<'a, O: Observer> World<'a, O> {
     }
 
     fn ask_dependency(&mut self, attempt: DependencyAttempt, now: Time) {
-        let asked = self.policy.dependencies.iter().zip(&self.dependencies);
-        let is_up = asked.into_iter().any(|(it, store)| it.name == attempt.dependency && self.stores.up(*store));
+        let mut asked = self.policy.dependencies.iter().zip(&self.dependencies);
+        let is_up = asked.any(|(it, store)| it.name == attempt.dependency && self.stores.up(*store));
         let class = if is_up { OutcomeClass::Passed } else { OutcomeClass::BadStatus { status: 503 } };
         self.tell(now, Input::DependencyAnswered { attempt, outcome: Outcome { class, took: Span::ZERO } });
     }
