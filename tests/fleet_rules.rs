@@ -102,6 +102,13 @@ fn ejections_that_last_longer_each_time_save_most_of_the_errors_of_a_replica_tha
     assert_eq!((without.total_errors(), with.total_errors()), (120, 12));
 }
 
+#[test]
+fn while_a_dependency_fails_nobody_is_ejected_or_restarted_and_a_fault_of_ones_own_still_ejects() {
+    let [without, with] = both("dependency");
+    let came_to = |run: &Run| (run.restarts.len(), run.ejections.len(), run.total_errors());
+    assert_eq!((came_to(&without), came_to(&with)), ((16, 9, 3500), (0, 1, 0)));
+}
+
 /// What comes of a rule's scenario without the rule, and with it.
 fn both(rule: &str) -> [Run; 2] {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet").join(rule);

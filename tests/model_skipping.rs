@@ -147,7 +147,23 @@ fn policy() -> impl Strategy<Value = ParsedPolicy> {
             "ejectionBackoff": {"initial": format!("{initial}s"), "decayAfter": format!("{decay_after}s")},
         })
     });
-    let fleet = (breaker, shared).prop_map(|(breaker, shared)| json!({"breaker": breaker, "sharedFailure": shared}));
+    let store = prop::sample::select(vec!["state", "billing"]);
+    let when_down = prop::sample::select(vec!["HoldEjections", "HoldAll"]);
+    let dependency = (store, 1u32..12, 1u32..4, 1u32..3, when_down).prop_map(|(store, period, fails, passes, held)| {
+        json!({
+            "name": store,
+            "selector": {"matchLabels": {"app": store}},
+            "httpGet": {"port": 8080, "path": format!("/up/{store}")},
+            "period": format!("{period}s"),
+            "failureThreshold": fails,
+            "successThreshold": passes,
+            "whenDown": held,
+        })
+    });
+    let dependencies = prop::option::weighted(0.3, dependency).prop_map(|it| it.into_iter().collect::<Vec<_>>());
+    let fleet = (breaker, shared, dependencies).prop_map(|(breaker, shared, dependencies)| {
+        json!({"breaker": breaker, "sharedFailure": shared, "dependencies": dependencies})
+    });
     let rules = (rules, prop::option::weighted(0.3, 1u32..12));
     (rules, restart, modes, pool, fleet).prop_map(
         |(((startup, liveness, readiness), lives), restart, mode, pool, fleet)| {

@@ -83,6 +83,7 @@ fn the_reference_names_every_field_and_every_condition() {
             conditions::WRITES_LAG,
             conditions::EJECTION_NOT_EFFECTIVE,
             conditions::RESTART_HELD,
+            conditions::DEPENDENCY_DOWN,
             conditions::BELOW_FLOOR,
             conditions::BREAKER_OPEN,
             conditions::GAVE_UP,

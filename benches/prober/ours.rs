@@ -6,7 +6,7 @@ use probe_policy::api::ProbePolicySpec;
 use probe_policy::cluster::records::ObjectName;
 use probe_policy::controller::metrics::Metrics;
 use probe_policy::engine::{Effect, EffectResult, Input, Phase};
-use probe_policy::probe::{self, Attempts, Loopback};
+use probe_policy::probe::{self, Attempts, Ended, Loopback};
 use probe_policy::runtime::Clock;
 use serde_json::json;
 use tokio::runtime;
@@ -63,8 +63,10 @@ async fn run(task: Task) {
         let now = clock.now();
         for _ in 0..HEARD_AT_ONCE {
             let Some(ended) = first.take().or_else(|| attempts.try_ended()) else { break };
-            metrics.attempted(&policy, ended.attempt.rule, ended.outcome);
-            engine.handle(now, Input::AttemptFinished { attempt: ended.attempt, outcome: ended.outcome });
+            if let Ended::Replica { attempt, outcome, .. } = ended {
+                metrics.attempted(&policy, attempt.rule, outcome);
+                engine.handle(now, Input::AttemptFinished { attempt, outcome });
+            }
         }
     }
 }

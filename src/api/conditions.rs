@@ -33,6 +33,8 @@ pub const BELOW_FLOOR: &str = "BelowFloor";
 pub const BREAKER_OPEN: &str = "BreakerOpen";
 /// True while replicas are not ejected or restarted because their neighbours fail with them.
 pub const SHARED_FAILURE: &str = "SharedFailure";
+/// True while a dependency is down.
+pub const DEPENDENCY_DOWN: &str = "DependencyDown";
 /// True while replicas are let alone on purpose.
 pub const PAUSED: &str = "Paused";
 /// True while somebody asks for a pause in a way that makes no sense.

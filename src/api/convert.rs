@@ -6,7 +6,7 @@ use super::spec::{
     BreakerSpec, BudgetSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OnPolicyChangeSpec, OtherOwnersSpec, PoolSpec,
     ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
-use super::{FailureWindowSpec, Handler, IpFamily, Selector, checks};
+use super::{DependencyAsk, FailureWindowSpec, Handler, IpFamily, Selector, checks, dependency};
 use crate::engine::{
     Backoff, BreakerSettings, BudgetSettings, DwellSettings, EjectionBackoff, FailureWindow, FleetSettings,
     FloorSettings, Heartbeat, Mode, OnPolicyChange, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
@@ -26,6 +26,8 @@ pub struct ParsedPolicy {
     pub beating: Option<String>,
     /// The Service whose endpoints the pods are; there exactly if the pool is told by slices.
     pub service: Option<String>,
+    /// What each dependency is asked, and of whom, in the order of the policy's dependencies.
+    pub canaries: Vec<DependencyAsk>,
 }
 
 /// What a rule asks, and of which container.
@@ -52,7 +54,7 @@ pub struct SpecError {
 impl ProbePolicySpec {
     /// What the spec means, for an object of that generation whose attempts fall on that phase.
     pub fn parse(&self, generation: i64, phase: Phase) -> Result<ParsedPolicy, SpecError> {
-        check_selector(&self.selector)?;
+        check_selector("spec.selector", &self.selector)?;
         let mut rules = PerRule::default();
         let mut asks = PerRule::default();
         for kind in RuleKind::ALL {
@@ -62,6 +64,7 @@ impl ProbePolicySpec {
                 asks[kind] = Some(ask);
             }
         }
+        let (dependencies, canaries) = dependency::parse_all(&self.fleet)?;
         let policy = Policy {
             generation,
             mode: self.mode.into(),
@@ -74,11 +77,12 @@ impl ProbePolicySpec {
             on_policy_change: self.pool.on_policy_change.into(),
             dwell: parse_dwell(&self.pool)?,
             fleet: parse_fleet(&self.fleet)?,
+            dependencies,
             phase,
         };
         let beating = self.heartbeat.as_ref().and_then(|heartbeat| heartbeat.container.clone());
         let service = parse_service(&self.pool)?;
-        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks, beating, service })
+        Ok(ParsedPolicy { policy, selector: self.selector.clone(), asks, beating, service, canaries })
     }
 
     fn rule(&self, kind: RuleKind) -> Option<&RuleSpec> {
@@ -90,11 +94,11 @@ impl ProbePolicySpec {
     }
 }
 
-fn check_selector(selector: &Selector) -> Result<(), SpecError> {
-    checks::SELECTS.parse("spec.selector", selector)?;
-    checks::LABELS.parse("spec.selector.matchLabels", &selector.match_labels)?;
+pub(super) fn check_selector(at: &str, selector: &Selector) -> Result<(), SpecError> {
+    checks::SELECTS.parse(at, selector)?;
+    checks::LABELS.parse(format_args!("{at}.matchLabels"), &selector.match_labels)?;
     for (index, requirement) in selector.match_expressions.iter().enumerate() {
-        let at = format!("spec.selector.matchExpressions[{index}]");
+        let at = format!("{at}.matchExpressions[{index}]");
         checks::KEY.parse(format_args!("{at}.key"), &requirement.key)?;
         checks::VALUES.parse(format_args!("{at}.values"), &requirement.values)?;
         checks::VALUES_FIT.parse(&at, requirement)?;
@@ -240,10 +244,15 @@ fn parse_breaker(spec: &BreakerSpec) -> Result<Option<BreakerSettings>, SpecErro
 impl Ask {
     /// The number that stands for it, the same in every process and version: 64-bit FNV-1a over its text.
     pub fn question(&self) -> Question {
-        const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-        const PRIME: u64 = 0x0000_0100_0000_01b3;
-        Question(self.to_string().bytes().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)))
+        question(&self.to_string())
     }
+}
+
+/// The number that stands for what is asked, by a text that differs for every two questions that differ.
+pub(super) fn question(text: &str) -> Question {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    Question(text.bytes().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)))
 }
 
 /// One line that differs for every two asks that differ.

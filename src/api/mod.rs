@@ -11,6 +11,7 @@ mod checks;
 pub mod conditions;
 mod convert;
 mod crd;
+mod dependency;
 mod duration;
 mod family;
 mod flapping;
@@ -32,6 +33,7 @@ pub mod yaml;
 
 pub use convert::{Ask, ParsedPolicy, SpecError};
 pub use crd::{crd, crd_yaml};
+pub use dependency::{DependencyAsk, DependencySpec, WhenDownSpec};
 pub use duration::{Duration, InvalidDuration};
 pub use family::{IpFamily, Sockets};
 pub use flapping::{EjectionBackoffSpec, FailureWindowSpec};
@@ -52,8 +54,8 @@ pub use spec::{
     ProbePolicy, ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
 pub use status::{
-    BudgetStatus, CapacityStatus, HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts, RuleName,
-    RuleStatus, SeatStatus, StartupBucket, StartupStatus, TransitionStatus,
+    BudgetStatus, CapacityStatus, DependencyStatus, HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus,
+    RestartCounts, RuleName, RuleStatus, SeatStatus, StartupBucket, StartupStatus, TransitionStatus,
 };
 pub use verdict::{InvalidVerdict, VerdictAnnotation};
 pub use would_have::{WouldHaveCounts, WouldHaveStatus};

@@ -5,6 +5,7 @@ use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::dependency::{self, DependencySpec};
 use super::handler::{self, ExecSpec, GrpcSpec, HttpGetSpec, TcpSocketSpec};
 use super::status::ProbePolicyStatus;
 use super::{Duration, EjectionBackoffSpec, FailureWindowSpec, IpFamily, Selector, checks};
@@ -424,6 +425,13 @@ pub struct FleetSpec {
     /// off than its neighbours. Ignore: each replica is ejected by its own failures. Default Hold.
     #[serde(default)]
     pub shared_failure: SharedFailureSpec,
+
+    /// What all replicas need, and are not to blame for: at most 4, no two of the same name. While one fails, failures
+    /// that go with it neither eject nor, if it says so, restart. Optional.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    #[x_kube(merge_strategy = ListMerge::Atomic, validation = dependency::FEW.rule())]
+    pub dependencies: Vec<DependencySpec>,
 }
 
 /// When restarts wait because many replicas are suspect at once: a restart does not heal what they share. A replica is
@@ -519,7 +527,7 @@ impl Default for BreakerSpec {
     }
 }
 
-mod default {
+pub(super) mod default {
     use super::{Duration, IntOrString};
 
     pub fn period() -> Duration {

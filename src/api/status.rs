@@ -81,6 +81,12 @@ pub struct ProbePolicyStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat: Option<HeartbeatStatus>,
 
+    /// What can be said of each dependency. A controller that starts resumes from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 4))]
+    #[x_kube(merge_strategy = ListMerge::Atomic)]
+    pub dependencies: Vec<DependencyStatus>,
+
     /// The seats that remember a restart. A controller that starts resumes from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Atomic)]
@@ -238,6 +244,28 @@ pub struct HeartbeatStatus {
     /// Replicas that have said that they go.
     #[serde(default)]
     pub deregistered: u32,
+}
+
+/// What can be said of a dependency.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DependencyStatus {
+    /// The dependency's name.
+    pub name: String,
+
+    /// Whether it has passed what it is asked. Until then it says nothing.
+    pub ever_passed: bool,
+
+    /// What is asked of whom, as 16 hexadecimal digits: the same as long as handler and selector are the same.
+    pub question: String,
+
+    /// Since when it is down; absent while it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down_since: Option<MicroTime>,
+
+    /// Replicas whose ejection or restart is held for it.
+    #[serde(default)]
+    pub held: u32,
 }
 
 /// A rule's name.

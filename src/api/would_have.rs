@@ -57,6 +57,10 @@ pub struct WouldHaveCounts {
     /// Ejections that would have been held since most replicas failed, be it for a while.
     #[serde(default)]
     pub held_by_shared_failure: u32,
+
+    /// Ejections and restarts that would have been held since a dependency failed, be it for a while.
+    #[serde(default)]
+    pub held_by_dependency: u32,
 }
 
 impl WouldHaveCounts {
@@ -72,6 +76,7 @@ impl WouldHaveCounts {
             held_by_breaker: self.held_by_breaker.saturating_add(since.held_by_breaker),
             held_by_floor: self.held_by_floor.saturating_add(since.held_by_floor),
             held_by_shared_failure: self.held_by_shared_failure.saturating_add(since.held_by_shared_failure),
+            held_by_dependency: self.held_by_dependency.saturating_add(since.held_by_dependency),
         }
     }
 }

@@ -17,5 +17,5 @@ mod test_support;
 mod watch;
 
 pub use client::{ClientError, Clients};
-pub use index::{AttemptTarget, Index, Move, PoolName, Touched};
+pub use index::{AttemptTarget, DependencyTargets, Index, Move, PoolName, Touched};
 pub use watch::{Change, Scope, SliceWatch, WatchEvent, WatchKind, watch};

@@ -49,6 +49,12 @@ pub(super) fn container(pod: &PodRecord, name: Option<&str>, port: Option<&Port>
     }
 }
 
+/// The number of a port of the pod, whichever of its containers declares it.
+pub(super) fn declared(pod: &PodRecord, asked: &Port) -> Result<u16, TargetProblem> {
+    let found = pod.containers.iter().map(|container| port(container, pod.network, asked));
+    found.reduce(Result::or).unwrap_or(Err(TargetProblem::UnknownPort))
+}
+
 fn sockets(pod: &PodRecord, family: IpFamily, port: u16) -> Result<Option<Sockets>, TargetProblem> {
     let mut all = pod.addresses.iter().map(|ip| SocketAddr::new(*ip, port));
     let Some(first) = all.next() else { return Ok(None) };

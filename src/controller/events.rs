@@ -74,8 +74,12 @@ impl Announcer {
     /// The event of a transition of a fleet as a whole, on its policy; `None` if its bucket is empty.
     pub fn announce_fleet(&mut self, transition: &FleetTransition, policy: Subject<'_>) -> Option<Announcement> {
         let severity = match transition.kind {
-            FleetTransitionKind::BreakerOpened | FleetTransitionKind::FellBelowFloor => EventType::Warning,
-            FleetTransitionKind::BreakerClosed | FleetTransitionKind::CameBackToFloor => EventType::Normal,
+            FleetTransitionKind::BreakerOpened
+            | FleetTransitionKind::FellBelowFloor
+            | FleetTransitionKind::DependencyWentDown => EventType::Warning,
+            FleetTransitionKind::BreakerClosed
+            | FleetTransitionKind::CameBackToFloor
+            | FleetTransitionKind::DependencyCameBack => EventType::Normal,
         };
         self.take(policy.uid, transition.at).then(|| Announcement {
             event: event(severity, transition.kind.name(), transition.reason, None),

@@ -63,7 +63,8 @@ pub(super) fn engine_with_an_intent(index: &mut Index) -> (Engine, ReplicaKey, T
                     engine.handle(now, Input::AttemptFinished { attempt, outcome });
                 }
                 Effect::RecordIntent { replica, .. } => return (engine, replica, now),
-                Effect::SetGate { .. }
+                Effect::AskDependency { .. }
+                | Effect::SetGate { .. }
                 | Effect::Restart { .. }
                 | Effect::Record(_)
                 | Effect::RecordFleet(_)

@@ -20,14 +20,15 @@ use super::metrics::Metrics;
 use super::restart::Restart;
 use super::slices::{Leg, Order, Slices};
 use super::statuses::Statuses;
-use crate::api::{Handler, VerdictAnnotation};
+use super::targets;
+use crate::api::VerdictAnnotation;
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, SliceRecord, Uid};
-use crate::cluster::{AttemptTarget, Index, Move, Touched};
+use crate::cluster::{Index, Move, Touched};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Incarnation, Input, PolicyKey, Refusal,
-    ReplicaKey, RuleKind, Time, Transition, TransitionKind, Verdict,
+    Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Input, PolicyKey, Refusal, ReplicaKey, RuleKind,
+    Time, Transition, TransitionKind, Verdict,
 };
-use crate::probe::{Attempts, Commands, Ended, Loopback, Target};
+use crate::probe::{Attempts, Commands, Ended};
 use crate::runtime::timestamp;
 
 /// What the executors need.
@@ -214,7 +215,13 @@ impl Leader {
     /// The engine hears what became of something it had asked for.
     pub fn hear_finished(&mut self, index: &mut Index, now: Time, finished: Finished) {
         match finished {
-            Finished::Attempt(Ended { attempt, policy, outcome }) => {
+            Finished::Attempt(Ended::Dependency { attempt, outcome }) => {
+                if let Some(record) = index.policy(attempt.policy) {
+                    self.tools.metrics.dependency_asked(&record.name, attempt.dependency, outcome);
+                }
+                self.engine.handle(now, Input::DependencyAnswered { attempt, outcome });
+            }
+            Finished::Attempt(Ended::Replica { attempt, policy, outcome }) => {
                 if let Some(record) = index.policy(policy) {
                     self.tools.metrics.attempted(&record.name, attempt.rule, outcome);
                 }
@@ -308,8 +315,11 @@ impl Leader {
     fn begin_effect(&mut self, index: &Index, now: Time, effect: Effect) {
         match effect {
             Effect::StartAttempt { attempt, policy, incarnation, deadline } => {
-                let target = target(index, &self.tools.commands, attempt, policy, incarnation);
+                let target = targets::of(index, &self.tools.commands, attempt, policy, incarnation);
                 self.attempts.start(target, attempt, policy, deadline.since(now));
+            }
+            Effect::AskDependency { attempt, deadline } => {
+                self.attempts.start_any(targets::of_dependency(index, attempt), attempt, deadline.since(now));
             }
             Effect::SetGate { replica, gate, verdict, reason } => {
                 let pod = index.pod(replica);
@@ -466,27 +476,6 @@ async fn announce(tools: Tools, permit: Permit, mut queue: mpsc::Receiver<Announ
         }
     }
     Executed::Announcer
-}
-
-/// Where an attempt goes, if the container is still the one it was decided for.
-fn target(
-    index: &Index,
-    commands: &Commands,
-    attempt: AttemptId,
-    policy: PolicyKey,
-    incarnation: Incarnation,
-) -> Option<Target> {
-    index.container_id(attempt.replica, incarnation)?;
-    let AttemptTarget { pod, sockets, container, handler } =
-        index.attempt_target(attempt.replica, policy, attempt.rule)?;
-    match (handler, sockets) {
-        (Handler::Exec(exec), _) => {
-            let ObjectName { namespace, name } = &pod.name;
-            Some(Target::inside(exec, commands.container(namespace, name, container)))
-        }
-        (_, Some(sockets)) => Target::of(handler, sockets, Loopback::Refused),
-        (_, None) => None,
-    }
 }
 
 fn failed(what: &str, pod: Option<&PodRecord>, failure: &Failure) -> EffectResult {

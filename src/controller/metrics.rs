@@ -14,12 +14,13 @@ use prometheus_client::registry::{Registry, Unit};
 use super::startup_durations::StartupDurations;
 use super::state::{Counts, State};
 use crate::cluster::records::ObjectName;
-use crate::engine::{Obstacle, Outcome, Refusal, RuleKind, Span};
+use crate::engine::{DependencyName, Obstacle, Outcome, Refusal, RuleKind, Span};
 
 /// The counters of this process. Clones count together.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     attempts: Family<AttemptLabels, Counter>,
+    dependency_attempts: Family<DependencyLabels, Counter>,
     attempt_duration: Family<RuleLabels, Histogram, fn() -> Histogram>,
     restarts: Family<RestartLabels, Counter>,
     restart_refusals: Family<RefusalLabels, Counter>,
@@ -73,6 +74,14 @@ struct ReplicaLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct DependencyLabels {
+    namespace: String,
+    policy: String,
+    dependency: String,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WouldHaveLabels {
     namespace: String,
     policy: String,
@@ -92,6 +101,7 @@ impl Metrics {
     pub fn new() -> Self {
         Self {
             attempts: Family::default(),
+            dependency_attempts: Family::default(),
             attempt_duration: Family::new_with_constructor(attempt_histogram),
             restarts: Family::default(),
             restart_refusals: Family::default(),
@@ -109,6 +119,13 @@ impl Metrics {
         self.attempt_duration.get_or_create(&duration).observe(outcome.took.as_secs_f64());
         let attempt = AttemptLabels { namespace, policy, rule: rule.name(), outcome: outcome.class.name() };
         self.attempts.get_or_create(&attempt).inc();
+    }
+
+    /// An attempt at a dependency ended.
+    pub fn dependency_asked(&self, policy: &ObjectName, dependency: DependencyName, outcome: Outcome) {
+        let PolicyLabels { namespace, policy } = labels(policy);
+        let (dependency, outcome) = (dependency.to_string(), outcome.class.name());
+        self.dependency_attempts.get_or_create(&DependencyLabels { namespace, policy, dependency, outcome }).inc();
     }
 
     /// A restart was carried out because of a rule.
@@ -162,6 +179,11 @@ impl Metrics {
 
     fn register(&self, registry: &mut Registry) {
         registry.register("attempts", "Attempts, by rule and outcome class", self.attempts.clone());
+        registry.register(
+            "dependency_attempts",
+            "Attempts at dependencies, by dependency and outcome class",
+            self.dependency_attempts.clone(),
+        );
         registry.register_with_unit(
             "attempt_duration",
             "From the start of an attempt to its end",
@@ -265,7 +287,7 @@ fn register_state(registry: &mut Registry, state: &State) {
 
 type Count = fn(&Counts) -> u32;
 
-const COUNTS: [(&str, &str, Count); 19] = [
+const COUNTS: [(&str, &str, Count); 20] = [
     ("replicas", "Live replicas that the policy keeps", |counts| counts.replicas),
     ("starting", "Replicas that have not finished starting", |counts| counts.starting),
     ("in_pool", "Replicas whose pod is Ready", |counts| counts.in_pool),
@@ -283,6 +305,7 @@ const COUNTS: [(&str, &str, Count); 19] = [
     ("below_floor", "Whether fewer replicas are ready than the pool must have", |counts| u32::from(counts.below_floor)),
     ("missing", "Replicas that were silent for a whole time to live", |counts| counts.missing),
     ("deregistered", "Replicas that have said that they go", |counts| counts.deregistered),
+    ("dependencies_down", "Dependencies that are down", |counts| counts.dependencies_down),
     ("breaker_open", "Whether restarts wait because many replicas are suspect", |counts| {
         u32::from(counts.breaker_open)
     }),

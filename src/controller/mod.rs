@@ -30,6 +30,7 @@ mod startup_durations;
 pub mod state;
 mod status;
 mod statuses;
+mod targets;
 pub mod telemetry;
 
 pub use run::{RunError, Settings, run};

@@ -6,6 +6,7 @@ use k8s_openapi::jiff::Timestamp;
 use serde::Serialize;
 
 use super::elect::Standing;
+use super::findings::down;
 use super::status::startups;
 use crate::api::StartupStatus;
 use crate::cluster::Index;
@@ -121,6 +122,7 @@ pub struct Counts {
     pub breaker_open: bool,
     pub shared_failures: u32,
     pub below_floor: bool,
+    pub dependencies_down: u32,
     pub missing: u32,
     pub deregistered: u32,
 }
@@ -224,6 +226,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         gave_up: report.gave_up,
         below_floor: report.floor != FloorReport::Above,
         breaker_open: report.breaker != BreakerReport::Closed,
+        dependencies_down: u32::try_from(down(report).count()).unwrap_or(u32::MAX),
         missing: report.heartbeat.map_or(0, |heartbeat| heartbeat.missing),
         deregistered: report.heartbeat.map_or(0, |heartbeat| heartbeat.deregistered),
         shared_failures: u32::try_from(report.parts.len()).unwrap_or(u32::MAX),

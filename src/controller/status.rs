@@ -3,16 +3,16 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{self as meta, Condition, MicroTime};
 use k8s_openapi::jiff::Timestamp;
 
-use super::findings::findings;
+use super::findings::{findings, held_for};
 use crate::api::{
-    BudgetStatus, CapacityStatus, GATE, HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus, RestartCounts,
-    RuleStatus, SeatStatus, StartupStatus, TransitionStatus, WouldHaveStatus, conditions,
+    BudgetStatus, CapacityStatus, DependencyStatus, GATE, HeartbeatStatus, IntentStatus, PodNote, ProbePolicyStatus,
+    RestartCounts, RuleStatus, SeatStatus, StartupStatus, TransitionStatus, WouldHaveStatus, conditions,
 };
 use crate::cluster::records::PolicyRecord;
 use crate::cluster::{Index, WatchKind};
 use crate::engine::{
-    BudgetReport, Capacity, GateSeen, HeartbeatReport, Intent, IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport,
-    Pool, RevisionKey, RuleKind, SeatReport, Time,
+    BudgetReport, Capacity, Dependency, DependencyReport, DependencyState, GateSeen, HeartbeatReport, Intent,
+    IntentStage, Lifecycle, Pause, PolicyKey, PolicyReport, Pool, RevisionKey, RuleKind, SeatReport, Time,
 };
 use crate::runtime::timestamp;
 
@@ -61,6 +61,7 @@ pub fn build(
         would_have: would_have(report, before, now),
         rules: rules(index, policy, report),
         heartbeat: report.heartbeat.map(heartbeat),
+        dependencies: dependencies(index, policy, report),
         seats,
         ungated: ungated(index, policy, report),
         ungated_count: report.ungated,
@@ -103,6 +104,21 @@ fn rules(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<RuleSta
         Some(RuleStatus { name: kind.into(), ever_passed, question: format!("{:016x}", rule.question.0) })
     };
     RuleKind::ALL.into_iter().filter_map(status).collect()
+}
+
+fn dependencies(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<DependencyStatus> {
+    let listed = index.in_force(policy).into_iter().flat_map(|spec| &spec.policy.dependencies);
+    let status = |(dependency, report_of): (&Dependency, &DependencyReport)| DependencyStatus {
+        name: dependency.name.to_string(),
+        ever_passed: report_of.state != DependencyState::NeverPassed,
+        question: format!("{:016x}", dependency.rule.question.0),
+        down_since: match report_of.state {
+            DependencyState::Down { since } => Some(MicroTime(timestamp(since))),
+            DependencyState::NeverPassed | DependencyState::Up | DependencyState::Suspect => None,
+        },
+        held: u32::try_from(held_for(report, dependency.name).count()).unwrap_or(u32::MAX),
+    };
+    listed.zip(&report.dependencies).map(status).collect()
 }
 
 fn heartbeat(HeartbeatReport { ever_beat, missing, deregistered, .. }: HeartbeatReport) -> HeartbeatStatus {

@@ -2,13 +2,13 @@
 
 use super::asking::Heard;
 use super::ceiling::Rate;
-use super::fleet::{Fleet, Fleets};
+use super::fleet::{Answered, Fleet, Fleets};
 use super::hearing::Beaten;
 use super::record::Recorder;
 use super::replica::{Change, Replica};
 use super::{
-    AttemptId, Engine, Evidence, Input, Observation, Outcome, PolicyKey, Reason, ReplicaKey, RuleKind, SeatKey, Time,
-    TransitionKind, gate,
+    AttemptId, DependencyAttempt, Engine, Evidence, Input, Observation, Outcome, PolicyKey, Reason, ReplicaKey,
+    RuleKind, SeatKey, Time, TransitionKind, gate,
 };
 
 impl Engine {
@@ -35,6 +35,9 @@ impl Engine {
                 for kind in RuleKind::ALL {
                     fleet.ever_passed[kind] |= rules[kind];
                 }
+            }
+            Input::DependencyPassedBefore { policy, dependency } => {
+                self.fleets.get_or_new(policy).dependencies.passed_before(dependency);
             }
             Input::BudgetRestored { policy, whole_at } => {
                 self.fleets.get_or_new(policy).restarts.budget.restore(whole_at);
@@ -68,6 +71,7 @@ impl Engine {
                 listened_to.for_each(|replica| self.replica_agenda.touch(replica.key.index));
             }
             Input::AttemptFinished { attempt, outcome } => self.finish(attempt, outcome, at, recorder),
+            Input::DependencyAnswered { attempt, outcome } => self.answered(attempt, outcome, at, recorder),
             Input::GateResult { replica, result } => {
                 if let Some(writes) = &mut self.writes {
                     writes.answered();
@@ -193,6 +197,19 @@ impl Engine {
         if is_first {
             self.touch_fleet(key);
             self.uncounted.insert(key);
+        }
+    }
+
+    fn answered(&mut self, attempt: DependencyAttempt, outcome: Outcome, at: Time, recorder: &mut Recorder<'_>) {
+        let Some(fleet) = self.fleets.get_mut(attempt.policy) else { return };
+        let Some(Answered { matters, tells }) = fleet.dependencies.finish(attempt, outcome, at) else { return };
+        if let Some((kind, reason)) = tells {
+            recorder.record_fleet(attempt.policy, at, kind, reason);
+        }
+        if matters {
+            self.touch_fleet(attempt.policy);
+        } else {
+            self.fleet_agenda.touch(attempt.policy.0);
         }
     }
 

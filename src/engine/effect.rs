@@ -2,8 +2,8 @@
 //! container is no longer the one it was decided for, and answers with an [`EffectResult`](super::EffectResult).
 
 use super::{
-    AttemptId, Gate, Incarnation, PolicyKey, Reason, ReplicaKey, RestartMethod, RuleKind, SeatKey, Span, Time,
-    TransitionId,
+    AttemptId, DependencyAttempt, Gate, Incarnation, PolicyKey, Reason, ReplicaKey, RestartMethod, RuleKind, SeatKey,
+    Span, Time, TransitionId,
 };
 
 /// One thing to do.
@@ -18,6 +18,13 @@ pub enum Effect {
         /// The container that is asked.
         incarnation: Incarnation,
         /// When the attempt itself must have given up: its start plus the rule's timeout.
+        deadline: Time,
+    },
+    /// Ask a dependency. Answered by `DependencyAnswered` before the deadline; past it the outcome is our own fault.
+    AskDependency {
+        /// Names the attempt in its answer.
+        attempt: DependencyAttempt,
+        /// When the attempt itself must have given up: its start plus the dependency's timeout.
         deadline: Time,
     },
     /// Write a replica's gate and the verdict beside it. Answered by `GateResult`.
@@ -160,6 +167,10 @@ pub enum FleetTransitionKind {
     FellBelowFloor,
     /// Enough are ready again.
     CameBackToFloor,
+    /// A dependency has failed as often as its threshold says.
+    DependencyWentDown,
+    /// It passes again.
+    DependencyCameBack,
 }
 
 impl FleetTransitionKind {
@@ -170,6 +181,8 @@ impl FleetTransitionKind {
             Self::BreakerClosed => "BreakerClosed",
             Self::FellBelowFloor => "FellBelowFloor",
             Self::CameBackToFloor => "CameBackToFloor",
+            Self::DependencyWentDown => "DependencyDown",
+            Self::DependencyCameBack => "DependencyUp",
         }
     }
 }

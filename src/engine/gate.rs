@@ -145,7 +145,9 @@ pub(super) fn is_settled(replica: &Replica) -> bool {
             Reason::Held { .. } | Reason::HeldWithoutBeat { .. } | Reason::BelowFloor { .. } | Reason::Dwells { .. }
         ))
     );
-    !depends && replica.gate.is_settled()
+    // A restart that was held for a dependency may be wanted by the next failure.
+    let waits = matches!(replica.obstacle, Some(Obstacle::DependencyDown { .. }));
+    !depends && !waits && replica.gate.is_settled()
 }
 
 /// Decides the gate of a replica, and writes what is not written yet.
@@ -260,9 +262,11 @@ fn enforce(replica: &Replica, policy: &Fleet, spec: &Policy, now: Time) -> (Gate
         (Gate::Open, if is_silent { Reason::HeldWithoutBeat { by } } else { Reason::Held { rule, by } })
     };
     let neighbours = match own {
-        (Gate::Closed, Reason::Failed { .. } | Reason::FailedOften { .. }) => {
-            policy.shared_failure(replica).or(replica.decided().spared(replica.readiness_failures()))
-        }
+        (Gate::Closed, Reason::Failed { .. } | Reason::FailedOften { .. }) => policy
+            .failed_dependency(replica)
+            .or_else(|| policy.shared_failure(replica))
+            .or_else(|| replica.decided().spared(replica.readiness_failures()))
+            .or_else(|| policy.dependency_in_question(replica)),
         (Gate::Closed, _) if is_silent => policy.shared_failure(replica),
         (Gate::Closed | Gate::Open, _) => None,
     };

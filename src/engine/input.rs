@@ -1,8 +1,8 @@
 //! Everything the engine can be told. Inputs are facts; none of them is a request.
 
 use super::{
-    AttemptId, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RevisionKey, RuleKind,
-    SeatKey, Slot, Span, StartupTimes, Time,
+    AttemptId, DependencyAttempt, DependencyName, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey,
+    ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot, Span, StartupTimes, Time,
 };
 
 /// One fact.
@@ -33,6 +33,13 @@ pub enum Input {
         policy: PolicyKey,
         /// Rule by rule, for the question the policy asks now.
         rules: PerRule<bool>,
+    },
+    /// A dependency of this policy has once passed what it is asked now, from before this engine.
+    DependencyPassedBefore {
+        /// Which policy.
+        policy: PolicyKey,
+        /// Which dependency.
+        dependency: DependencyName,
     },
     /// How much of the restart budget an earlier engine had spent.
     BudgetRestored {
@@ -110,6 +117,13 @@ pub enum Input {
         /// Which.
         attempt: AttemptId,
         /// How.
+        outcome: Outcome,
+    },
+    /// An attempt at a dependency ended.
+    DependencyAnswered {
+        /// Which.
+        attempt: DependencyAttempt,
+        /// How; it passes if any of those passes that stand for it.
         outcome: Outcome,
     },
     /// A gate was written, or not.

@@ -34,6 +34,8 @@ pub(super) struct Judge {
     pub(super) passes: u32,
     /// The outcome of the latest attempt that counted.
     pub(super) last: Option<OutcomeClass>,
+    /// When the latest failure was heard.
+    pub(super) failed_at: Time,
     /// The latest attempts that counted.
     recent: Recent,
     /// Our own errors in a row.
@@ -124,6 +126,7 @@ impl Judge {
             fails: 0,
             passes: 0,
             last: None,
+            failed_at: Time::ZERO,
             recent: Recent::default(),
             prober_errors: 0,
             verdict: None,
@@ -185,6 +188,11 @@ impl Judge {
         self.latest.is_some() || !self.earlier.is_empty()
     }
 
+    /// When the latest attempt began; if there was none yet, when the container started.
+    pub(super) fn asked(&self) -> Time {
+        self.asked
+    }
+
     /// Whether another attempt may begin: one is under way at a time, but for quick re-checks.
     pub(super) fn has_room(&self, rule: &Rule) -> bool {
         let most = if self.is_in_doubt(rule) { rule.failure_threshold.get() as usize } else { 1 };
@@ -236,7 +244,7 @@ impl Judge {
             }
             Evidence::Fail => {
                 (self.fails, self.passes) = (self.fails.saturating_add(1), 0);
-                (self.last, self.prober_errors) = (Some(outcome.class), 0);
+                (self.last, self.prober_errors, self.failed_at) = (Some(outcome.class), 0, now);
             }
         }
         self.recent.note(evidence, 1);
@@ -278,7 +286,10 @@ impl Judge {
                 return;
             }
             Evidence::Pass => &mut self.passes,
-            Evidence::Fail => &mut self.fails,
+            Evidence::Fail => {
+                self.failed_at = asked;
+                &mut self.fails
+            }
         };
         *streak = streak.saturating_add(attempts);
         (self.last, self.prober_errors) = (Some(class), 0);

@@ -30,7 +30,8 @@
 //! | `mode` to `Paused`, or a pause | void; the verdict stays | void | none until resumed | void |
 //! | `restart`, `pool`, `fleet` | kept | kept | kept | looked at again under the new settings |
 //!
-//! A restart that was already ordered is not taken back by any edit.
+//! A dependency that is asked something else begins anew: it has never passed. A restart that was already ordered is not
+//! taken back by any edit.
 //!
 //! # The observer may be the sick one
 //! Whoever polls late was frozen or starved, and the engine makes up for nothing: an attempt that should have begun more
@@ -45,6 +46,7 @@ mod agenda;
 mod asking;
 mod capacity;
 mod ceiling;
+mod dependency;
 mod dwell;
 mod effect;
 mod fleet;
@@ -91,6 +93,7 @@ use writes::Writes;
 
 pub use capacity::{Capacity, Cause, Loss};
 pub use ceiling::{Stretch, Stretched};
+pub use dependency::{Dependency, DependencyAttempt, DependencyName, WhenDown};
 pub use dwell::{DwellSettings, EjectionBackoff};
 pub use effect::{Effect, FleetTransition, FleetTransitionKind, Transition, TransitionKind, Verdict};
 pub use fleet::{Part, Trial};
@@ -112,8 +115,8 @@ pub use policy::{
 pub use pulse::Presence;
 pub use reason::{Among, Obstacle, Reason};
 pub use report::{
-    BreakerReport, BudgetReport, FloorReport, HeartbeatReport, PartReport, PolicyReport, ReplicaReport, ReplicaState,
-    RuleReport, SeatReport,
+    BreakerReport, BudgetReport, DependencyReport, DependencyState, FloorReport, HeartbeatReport, PartReport,
+    PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport,
 };
 pub use startups::StartupTimes;
 pub use time::{Span, Time};
@@ -330,6 +333,9 @@ impl Engine {
                 fleet.foresee_gate(key, replica, now, recorder);
                 // Whom the floor let in though an ejection lasted is ready from then on, for whoever is looked at next.
                 if fleet.dwells() && fleet.compare(key, replica, now) {
+                    self.fleet_agenda.touch(key.0);
+                }
+                if fleet.questions_dependencies(replica) {
                     self.fleet_agenda.touch(key.0);
                 }
                 let followed = fleet.follows(replica);

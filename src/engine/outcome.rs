@@ -16,6 +16,8 @@ pub struct Outcome {
 pub enum OutcomeClass {
     /// The answer was yes.
     Passed,
+    /// Nobody is there to be asked; only of a dependency.
+    NobodyThere,
     /// The connection was refused or reset before an answer.
     Refused,
     /// No connection within the timeout.
@@ -104,7 +106,7 @@ impl OutcomeClass {
     pub const fn failure(self) -> Option<Failure> {
         match self {
             Self::Passed | Self::ProberError => None,
-            Self::Refused | Self::ConnectTimeout => Some(Failure::Unreachable),
+            Self::NobodyThere | Self::Refused | Self::ConnectTimeout => Some(Failure::Unreachable),
             Self::NoResponse => Some(Failure::NoResponse),
             Self::BadCertificate => Some(Failure::BadCertificate),
             Self::BadStatus { .. } => Some(Failure::BadStatus),
@@ -119,7 +121,8 @@ impl OutcomeClass {
     pub const fn evidence(self) -> Evidence {
         match self {
             Self::Passed => Evidence::Pass,
-            Self::Refused
+            Self::NobodyThere
+            | Self::Refused
             | Self::ConnectTimeout
             | Self::NoResponse
             | Self::BadCertificate
@@ -136,6 +139,7 @@ impl OutcomeClass {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Passed => "passed",
+            Self::NobodyThere => "nobody_there",
             Self::Refused => "refused",
             Self::ConnectTimeout => "connect_timeout",
             Self::NoResponse => "no_response",
@@ -155,6 +159,7 @@ impl std::fmt::Display for OutcomeClass {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Passed => f.write_str("passed"),
+            Self::NobodyThere => f.write_str("nobody is there"),
             Self::Refused => f.write_str("connection refused"),
             Self::ConnectTimeout => f.write_str("connect timeout"),
             Self::NoResponse => f.write_str("no response"),

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use super::{DwellSettings, FailureWindow, Question, Span, Time};
+use super::{Dependency, DwellSettings, FailureWindow, Question, Span, Time};
 
 /// What one `ProbePolicy` object asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub struct Policy {
     pub dwell: Option<DwellSettings>,
     /// What is decided with all replicas in view.
     pub fleet: FleetSettings,
+    /// What all replicas need; at most one of a name.
+    pub dependencies: Vec<Dependency>,
     /// Where on the clock attempts fall.
     pub phase: Phase,
 }

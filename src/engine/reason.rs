@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{OutcomeClass, Refusal, RuleKind, Span, TargetProblem, Time};
+use super::{DependencyName, OutcomeClass, Refusal, RuleKind, Span, TargetProblem, Time};
 
 /// Why a gate stands as it does, or why something was done or not done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +153,22 @@ pub enum Reason {
         /// How long.
         span: Span,
     },
+    /// A dependency fails.
+    DependencyFails {
+        /// Which.
+        dependency: DependencyName,
+        /// Failures in a row.
+        streak: u32,
+        /// The last outcome.
+        last: Option<OutcomeClass>,
+    },
+    /// A dependency passes again.
+    DependencyPasses {
+        /// Which.
+        dependency: DependencyName,
+        /// For how long it was down.
+        after: Span,
+    },
     /// An edit switched it off.
     SwitchedOff,
 }
@@ -230,6 +246,20 @@ pub enum Obstacle {
         /// How its own latest attempt failed, if it did.
         last: Option<OutcomeClass>,
     },
+    /// A dependency of all replicas fails, or did when this failure was heard.
+    DependencyDown {
+        /// Which.
+        dependency: DependencyName,
+        /// How it failed last.
+        last: Option<OutcomeClass>,
+    },
+    /// A dependency of all replicas is to be asked first.
+    DependencyAsked {
+        /// Which.
+        dependency: DependencyName,
+        /// By an attempt that begins then or later.
+        since: Time,
+    },
     /// The API server said no.
     Refused(Refusal),
 }
@@ -286,6 +316,8 @@ impl Reason {
             Self::Calm { .. } => "Calm",
             Self::BelowFloor { .. } => "BelowFloor",
             Self::Enough { .. } => "Enough",
+            Self::DependencyFails { .. } => "DependencyFails",
+            Self::DependencyPasses { .. } => "DependencyPasses",
             Self::SwitchedOff => "SwitchedOff",
         }
     }
@@ -313,6 +345,8 @@ impl Obstacle {
             Self::Floor { .. } => "BelowFloor",
             Self::Dwell { .. } => "Dwell",
             Self::SharedFailure { .. } => "SharedFailure",
+            Self::DependencyDown { .. } => "DependencyDown",
+            Self::DependencyAsked { .. } => "DependencyAsked",
             Self::Refused(Refusal::Budget) => "BlockedByBudget",
             Self::Refused(Refusal::Changed) => "Changed",
             Self::Refused(Refusal::Forbidden) => "Forbidden",
@@ -404,6 +438,13 @@ impl fmt::Display for Reason {
                 write!(f, "{} ready, and the pool must have {floor}", replicas(*ready))
             }
             Self::Enough { span } => write!(f, "enough replicas were ready for {span}"),
+            Self::DependencyFails { dependency, streak, last } => {
+                write!(f, "dependency {dependency} failed {}", times(*streak))?;
+                last.map_or(Ok(()), |last| write!(f, ", last: {last}"))
+            }
+            Self::DependencyPasses { dependency, after } => {
+                write!(f, "dependency {dependency} passes again after {after}")
+            }
             Self::SwitchedOff => f.write_str("an edit switched it off"),
         }
     }
@@ -448,6 +489,11 @@ impl fmt::Display for Obstacle {
                 }
                 last.map_or(Ok(()), |last| write!(f, ": {last}"))
             }
+            Self::DependencyDown { dependency, last } => {
+                write!(f, "dependency {dependency} fails")?;
+                last.map_or(Ok(()), |last| write!(f, ": {last}"))
+            }
+            Self::DependencyAsked { dependency, .. } => write!(f, "dependency {dependency} is asked first"),
             Self::Refused(refusal) => write!(f, "{refusal}"),
         }
     }

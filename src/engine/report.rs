@@ -6,9 +6,9 @@ use super::proof::{Proof, Standpoint};
 use super::replica::Replica;
 use super::seat::Seat;
 use super::{
-    BudgetSettings, Gate, GateSeen, Lifecycle, Obstacle, OutcomeClass, Part, Pause, PerRule, Policy, PolicyKey, Pool,
-    Presence, Readiness, Reason, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Span, StartupTimes, Stretched,
-    Target, TargetProblem, Time, Trial, WouldHave,
+    BudgetSettings, DependencyName, Gate, GateSeen, Lifecycle, Obstacle, OutcomeClass, Part, Pause, PerRule, Policy,
+    PolicyKey, Pool, Presence, Readiness, Reason, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Span,
+    StartupTimes, Stretched, Target, TargetProblem, Time, Trial, WouldHave,
 };
 
 /// Our own errors in a row that are worth telling.
@@ -79,6 +79,8 @@ pub struct PolicyReport {
     pub rules: PerRule<Option<RuleReport>>,
     /// What can be said of the heartbeat rule as a whole; `None` without one.
     pub heartbeat: Option<HeartbeatReport>,
+    /// What can be said of each dependency, in the order of the policy.
+    pub dependencies: Vec<DependencyReport>,
     /// Seats that remember anything, in key order.
     pub seats: Vec<SeatReport>,
     /// The replicas, in key order, terminating ones included.
@@ -109,6 +111,35 @@ pub struct HeartbeatReport {
     pub rare: Option<(u32, Span)>,
     /// Replicas whose container cannot be told, and why (one of them).
     pub unusable: Option<(u32, TargetProblem)>,
+}
+
+/// What can be said of a dependency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DependencyReport {
+    /// Which.
+    pub name: DependencyName,
+    /// How it stands.
+    pub state: DependencyState,
+    /// What its latest attempt that counted came to.
+    pub last: Option<OutcomeClass>,
+    /// Our own errors in a row.
+    pub prober_errors: u32,
+}
+
+/// How a dependency stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DependencyState {
+    /// It has not passed yet under its present question, so it says nothing.
+    NeverPassed,
+    /// It passes.
+    Up,
+    /// Its latest attempt failed, which is not enough to say that it is down and enough to hold what is held for it.
+    Suspect,
+    /// It is down.
+    Down {
+        /// Since when.
+        since: Time,
+    },
 }
 
 /// Whether restarts wait because many replicas are suspect at once.
@@ -269,6 +300,7 @@ pub(super) fn report<'a>(
             .parts()
             .filter_map(|(part, breaker)| part_report(fleet, part, breaker, members.clone()))
             .collect(),
+        dependencies: fleet.dependencies.reports(),
         seats: fleet.seats.iter().map(|(seat, held)| seat_report(seat, held, spec)).collect(),
         ..PolicyReport::default()
     };

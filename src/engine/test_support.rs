@@ -51,6 +51,7 @@ pub(super) fn policy() -> Policy {
         on_policy_change: OnPolicyChange::Keep,
         dwell: None,
         fleet: FleetSettings { breaker: None, shared_failure: SharedFailure::Ignore },
+        dependencies: Vec::new(),
         phase: Phase::Aligned { origin: Time::ZERO },
     }
 }
@@ -60,6 +61,9 @@ pub(super) struct Bench {
     pub(super) engine: Engine,
     pub(super) now: Time,
     pub(super) answers: BTreeMap<(u32, RuleKind), OutcomeClass>,
+    /// What every dependency is answered; `None`: nothing, for ever.
+    pub(super) dependency: Option<OutcomeClass>,
+    pub(super) dependency_attempts: u32,
     pub(super) seen: BTreeMap<u32, Observation>,
     /// Effects other than attempts, in their order.
     pub(super) done: Vec<(Time, Effect)>,
@@ -76,6 +80,8 @@ impl Bench {
             engine: Engine::new(),
             now: Time::ZERO,
             answers: BTreeMap::new(),
+            dependency: Some(OutcomeClass::Passed),
+            dependency_attempts: 0,
             seen: BTreeMap::new(),
             done: Vec::new(),
             restart_result: EffectResult::Applied,
@@ -220,6 +226,14 @@ impl Bench {
                 let class = self.answers.get(&asked).copied().unwrap_or(OutcomeClass::Passed);
                 let outcome = Outcome { class, took: Span::ZERO };
                 self.tell(Input::AttemptFinished { attempt: *attempt, outcome });
+                return;
+            }
+            Effect::AskDependency { attempt, .. } => {
+                self.dependency_attempts += 1;
+                if let Some(class) = self.dependency {
+                    let outcome = Outcome { class, took: Span::ZERO };
+                    self.tell(Input::DependencyAnswered { attempt: *attempt, outcome });
+                }
                 return;
             }
             Effect::SetGate { replica, gate, .. } => {

@@ -27,6 +27,8 @@ pub struct WouldHave {
     pub held_by_floor: u32,
     /// Ejections that would have been held since most replicas failed, be it for a while.
     pub held_by_shared_failure: u32,
+    /// Ejections and restarts that would have been held since a dependency failed, be it for a while.
+    pub held_by_dependency: u32,
 }
 
 impl WouldHave {
@@ -36,11 +38,13 @@ impl WouldHave {
             Obstacle::Breaker { .. } => self.held_by_breaker += 1,
             Obstacle::Floor { .. } => self.held_by_floor += 1,
             Obstacle::SharedFailure { .. } => self.held_by_shared_failure += 1,
+            Obstacle::DependencyDown { .. } => self.held_by_dependency += 1,
             Obstacle::MaxConcurrent { .. }
             | Obstacle::Backoff { .. }
             | Obstacle::RestartBudget { .. }
             | Obstacle::NeverPassed
             | Obstacle::Dwell { .. }
+            | Obstacle::DependencyAsked { .. }
             | Obstacle::NotRecreated
             | Obstacle::ScaledDown
             | Obstacle::OnDelete
@@ -53,7 +57,7 @@ impl WouldHave {
     }
 
     /// Every count with its name, the same in status, metrics and state.
-    pub const fn counts(&self) -> [(&'static str, u32); 8] {
+    pub const fn counts(&self) -> [(&'static str, u32); 9] {
         let Self {
             restarted,
             in_startup,
@@ -63,6 +67,7 @@ impl WouldHave {
             held_by_breaker,
             held_by_floor,
             held_by_shared_failure,
+            held_by_dependency,
         } = *self;
         [
             ("restarted", restarted),
@@ -73,6 +78,7 @@ impl WouldHave {
             ("heldByBreaker", held_by_breaker),
             ("heldByFloor", held_by_floor),
             ("heldBySharedFailure", held_by_shared_failure),
+            ("heldByDependency", held_by_dependency),
         ]
     }
 }
@@ -85,8 +91,8 @@ impl fmt::Display for WouldHave {
             f,
             "restarted {restarted} ({in_startup} of them starting), ejected {ejected} and admitted \
              {admitted}, {in_shared_failure} of that in a shared failure; the breaker would have held {} restarts, the \
-             floor {} ejections, a shared failure {}",
-            self.held_by_breaker, self.held_by_floor, self.held_by_shared_failure
+             floor {} ejections, a shared failure {}, a dependency {} of either",
+            self.held_by_breaker, self.held_by_floor, self.held_by_shared_failure, self.held_by_dependency
         )
     }
 }

@@ -46,9 +46,10 @@ pub(super) struct Addresses {
 const TIMEOUT: Span = Span::from_secs(1);
 
 impl Experiment {
-    /// The process of the shared stores, if the scenario has any use for them.
+    /// The process of the shared stores, if the scenario or the policy has any use for them.
     pub(super) fn stores(&self, program: &Program) -> Option<Role> {
-        self.script.scenario.uses_stores().then(|| self.role(program, "stores".to_owned(), vec!["store".to_owned()]))
+        let is_used = self.script.scenario.uses_stores() || !self.policy.policy.dependencies.is_empty();
+        is_used.then(|| self.role(program, "stores".to_owned(), vec!["store".to_owned()]))
     }
 
     /// The process of the registry, if the scenario has one.

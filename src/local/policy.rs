@@ -1,8 +1,8 @@
 //! A policy as processes can be run under it: at the speed of the scenario, asking only what the fake app has.
 
-use crate::api::{Ask, ParsedPolicy, SpecError};
+use crate::api::{Ask, DependencyAsk, ParsedPolicy, SpecError};
 use crate::engine::{DwellSettings, PerRule, Policy, RuleKind, Span};
-use crate::scenario::{Endpoint, Speed, Unanswerable};
+use crate::scenario::{Endpoint, Speed, Store, Unanswerable};
 
 /// The shortest period and the shortest timeout that processes can keep: what the policy's own format allows.
 const LEAST: Span = Span::from_millis(10);
@@ -12,6 +12,7 @@ const LEAST: Span = Span::from_millis(10);
 pub struct PacedPolicy {
     pub(super) policy: Policy,
     pub(super) asks: PerRule<Option<Ask>>,
+    pub(super) canaries: Vec<DependencyAsk>,
 }
 
 impl PacedPolicy {
@@ -41,11 +42,16 @@ impl PacedPolicy {
                 ("timeout", Some(&mut rule.timeout)),
             ];
             for (field, span) in spans.into_iter().filter_map(|(field, span)| Some((field, span?))) {
-                *span = speed.shorten(*span);
-                if *span < LEAST {
-                    let sentence = format!("at speed {speed} it would be {span}, and less than {LEAST} cannot be kept");
-                    return Err(SpecError { path: format!("spec.{kind}.{field}"), sentence });
-                }
+                *span = paced(&format!("spec.{kind}"), field, *span, speed)?;
+            }
+        }
+        for (index, (dependency, ask)) in policy.dependencies.iter_mut().zip(&parsed.canaries).enumerate() {
+            let at = format!("spec.fleet.dependencies[{index}]");
+            Store::asked_by(&ask.handler)
+                .map_err(|Unanswerable { field, sentence }| SpecError { path: format!("{at}.{field}"), sentence })?;
+            let rule = &mut dependency.rule;
+            for (field, span) in [("period", &mut rule.period), ("timeout", &mut rule.timeout)] {
+                *span = paced(&at, field, *span, speed)?;
             }
         }
         let restart = &mut policy.restart;
@@ -69,13 +75,23 @@ impl PacedPolicy {
                 *span = speed.shorten(*span);
             }
         }
-        Ok(Self { policy, asks: parsed.asks.clone() })
+        Ok(Self { policy, asks: parsed.asks.clone(), canaries: parsed.canaries.clone() })
     }
 
     /// What a rule asks.
     pub(super) fn endpoint(&self, rule: RuleKind) -> Option<Endpoint> {
         Endpoint::asked_by(&self.asks[rule].as_ref()?.handler).ok()
     }
+}
+
+/// A period or a timeout at that speed, if processes can keep it.
+fn paced(at: &str, field: &str, span: Span, speed: Speed) -> Result<Span, SpecError> {
+    let paced = speed.shorten(span);
+    if paced < LEAST {
+        let sentence = format!("at speed {speed} it would be {paced}, and less than {LEAST} cannot be kept");
+        return Err(SpecError { path: format!("{at}.{field}"), sentence });
+    }
+    Ok(paced)
 }
 
 #[cfg(test)]

@@ -121,6 +121,7 @@ async fn run_with(
     let registry = Attendant::start(experiment.registry(program)).await?;
     let address = |attendant: &Option<Attendant>| attendant.as_ref().map(Attendant::address);
     let addresses = Addresses { stores: address(&stores), registry: address(&registry) };
+    let store = stores.as_ref().map(|attendant| attendant.process.address());
     let roles = experiment.replicas(program, &addresses);
     let processes: Vec<_> = stream::iter(&roles).map(Process::start).buffered(STARTED_AT_ONCE).try_collect().await?;
 
@@ -138,7 +139,7 @@ async fn run_with(
         keepers.spawn(keeper.keep(process));
     }
 
-    let world = World::new(scenario, experiment.policy.clone(), replicas, clock, start);
+    let world = World::new(scenario, experiment.policy.clone(), replicas, store, clock, start);
     let (tell_line, lines) = mpsc::unbounded_channel();
     let (load, pool) = (experiment.load(timestamp(start), addresses), Source::Followed(world.pool()));
     let told = stop.child_token();

@@ -2,7 +2,7 @@
 
 use crate::api::ParsedPolicy;
 use crate::engine::{PerRule, RuleKind};
-use crate::scenario::{Endpoint, Scenario, Unanswerable};
+use crate::scenario::{Endpoint, Scenario, Store, Unanswerable};
 
 /// Why a policy cannot be run in the model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -41,4 +41,21 @@ pub(super) fn endpoints(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Pe
         return Err(ModelError { path: "spec.heartbeat".to_owned(), sentence });
     }
     Ok(endpoints)
+}
+
+/// Which store each dependency of a policy is, in the policy's order.
+pub(super) fn stores(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Vec<Store>, ModelError> {
+    let turn = scenario.turn();
+    let listed = policy.policy.dependencies.iter().zip(&policy.canaries).enumerate();
+    let stores = listed.map(|(index, (dependency, ask))| {
+        let refuse =
+            |field: &str, sentence| ModelError { path: format!("spec.fleet.dependencies[{index}].{field}"), sentence };
+        let period = dependency.rule.period;
+        if !period.as_nanos().is_multiple_of(turn.as_nanos()) {
+            let sentence = format!("{period} is no whole number of the scenario's turns of {turn}");
+            return Err(refuse("period", sentence));
+        }
+        Store::asked_by(&ask.handler).map_err(|Unanswerable { field, sentence }| refuse(field, sentence))
+    });
+    stores.collect()
 }

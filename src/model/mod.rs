@@ -26,12 +26,13 @@ pub use observer::{Attempt, Member, Moment, Observer, Standing, Turn};
 pub use run::{Ejection, Restart, Run};
 pub use traffic::{Tally, Traffic};
 
-use endpoints::endpoints;
+use endpoints::{endpoints, stores};
 use world::{Pace, World};
 
 /// Checks that a policy can be run on a scenario.
 pub fn check(scenario: &Scenario, policy: &ParsedPolicy) -> Result<(), ModelError> {
-    endpoints(scenario, policy).map(|_| ())
+    endpoints(scenario, policy)?;
+    stores(scenario, policy).map(|_| ())
 }
 
 /// Runs a policy on a scenario from its first turn to its last.
@@ -54,7 +55,7 @@ fn go<O: Observer>(
     observer: &mut O,
     pace: Pace,
 ) -> Result<Run, ModelError> {
-    let endpoints = endpoints(scenario, policy)?;
+    let (endpoints, dependencies) = (endpoints(scenario, policy)?, stores(scenario, policy)?);
     let policy = Policy { phase: Phase::Aligned { origin: Time::ZERO }, ..policy.policy.clone() };
-    Ok(World::new(scenario, policy, endpoints, observer, pace).run())
+    Ok(World::new(scenario, policy, endpoints, dependencies, observer, pace).run())
 }

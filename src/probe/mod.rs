@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use crate::engine::{Outcome, OutcomeClass, Span};
 
-pub use attempts::{Attempts, Ended};
+pub use attempts::{Attempts, Ended, Standing};
 pub use exec::{Commands, Container};
 pub use http::MAX_HEAD;
 pub use target::{Loopback, RefusedTarget, Target};

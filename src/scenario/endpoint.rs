@@ -56,29 +56,12 @@ impl Endpoint {
 
     /// The endpoint that a handler asks.
     pub fn asked_by(handler: &Handler) -> Result<Self, Unanswerable> {
-        let refuse = |field, sentence| Err(Unanswerable { field, sentence });
-        match handler {
-            Handler::Tcp(_) => Ok(Self::Connection),
-            Handler::Exec(_) => refuse("exec", "the scripted app runs no commands".to_owned()),
-            Handler::Grpc(_) => refuse("grpc", "the scripted app has no gRPC health service".to_owned()),
-            Handler::Http(get) if get.tls().is_some() => {
-                refuse("httpGet.scheme", "the scripted app speaks no TLS".to_owned())
-            }
-            Handler::Http(get) if !get.expects(200) || get.expects(503) => {
-                refuse("httpGet.expectedStatuses", "the scripted app says yes with 200 and no with 503".to_owned())
-            }
-            Handler::Http(get) if get.health().is_some() => {
-                refuse("httpGet.health", "the scripted app has no health body".to_owned())
-            }
-            Handler::Http(get) => Self::at(get.path()).map_or_else(
-                || {
-                    let paths: Vec<_> = Self::WITH_PATH.into_iter().filter_map(Self::path).collect();
-                    let (path, paths) = (get.path(), paths.join(", "));
-                    refuse("httpGet.path", format!("the scripted app has no endpoint {path}; it has {paths}"))
-                },
-                Ok,
-            ),
-        }
+        let Some(path) = asked_path(handler)? else { return Ok(Self::Connection) };
+        Self::at(path).ok_or_else(|| {
+            let paths: Vec<_> = Self::WITH_PATH.into_iter().filter_map(Self::path).collect();
+            let sentence = format!("the scripted app has no endpoint {path}; it has {}", paths.join(", "));
+            Unanswerable { field: "httpGet.path", sentence }
+        })
     }
 
     /// Its path; a connection has none.
@@ -112,6 +95,22 @@ impl Endpoint {
             Self::DeepShared => Self::DeepLocal.says_yes(condition, stores) && stores.up(Store::State),
             Self::DeepAll => Self::DeepShared.says_yes(condition, stores) && stores.up(Store::Billing),
         }
+    }
+}
+
+/// The path that a handler asks, if the scripted app can be asked so; `None` for a mere connection.
+pub(super) fn asked_path(handler: &Handler) -> Result<Option<&str>, Unanswerable> {
+    let refuse = |field, sentence: &str| Err(Unanswerable { field, sentence: sentence.to_owned() });
+    match handler {
+        Handler::Tcp(_) => Ok(None),
+        Handler::Exec(_) => refuse("exec", "the scripted app runs no commands"),
+        Handler::Grpc(_) => refuse("grpc", "the scripted app has no gRPC health service"),
+        Handler::Http(get) if get.tls().is_some() => refuse("httpGet.scheme", "the scripted app speaks no TLS"),
+        Handler::Http(get) if !get.expects(200) || get.expects(503) => {
+            refuse("httpGet.expectedStatuses", "the scripted app says yes with 200 and no with 503")
+        }
+        Handler::Http(get) if get.health().is_some() => refuse("httpGet.health", "the scripted app has no health body"),
+        Handler::Http(get) => Ok(Some(get.path())),
     }
 }
 

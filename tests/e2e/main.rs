@@ -10,6 +10,7 @@ mod support;
 
 mod budgets;
 mod containers;
+mod dependencies;
 mod edits;
 mod exec;
 mod faults;

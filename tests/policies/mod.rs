@@ -82,6 +82,11 @@ pub fn good() -> Vec<String> {
             "fleet: {breaker: {openAt: Never}, sharedFailure: Ignore}",
             "fleet: {breaker: {openAt: 2, minJudged: 10000, cooldown: 24h, trial: 0s}}",
             "fleet: {breaker: {openAt: 100%, minJudged: 2, cooldown: 1s, trial: 24h}}",
+            "fleet: {dependencies: []}",
+            "fleet: {dependencies: [{name: exactly-15-long, selector: {matchLabels: {app: b}}, tcpSocket: {port: 5432}}]}",
+            "fleet: {dependencies: [{name: a, selector: {matchExpressions: [{key: b, operator: Exists}]}, grpc: {port: a}, \
+             period: 10ms, timeout: 24h, failureThreshold: 10000, successThreshold: 10000, whenDown: HoldAll}, \
+             {name: b, selector: {matchLabels: {app: b}}, httpGet: {port: http, path: /up}, whenDown: HoldEjections}]}",
             "mode: Enforce, pool: {through: ReadinessGate}",
             "pool: {through: EndpointSlice, service: shop}",
         ]
@@ -329,6 +334,32 @@ pub fn nonsense() -> Vec<Refused> {
         ("fleet: {breaker: {openAt: 'Off'}}", "spec.fleet.breaker.openAt", OPEN_AT),
         ("fleet: {breaker: {minJudged: 1}}", "spec.fleet.breaker.minJudged", "must be from 2 to 10000"),
         ("fleet: {breaker: {cooldown: 0s}}", "spec.fleet.breaker.cooldown", SECONDS),
+        (
+            "fleet: {dependencies: [{name: a, selector: {}, tcpSocket: {port: 1}}]}",
+            "spec.fleet.dependencies[0].selector",
+            EMPTY,
+        ),
+        (
+            "fleet: {dependencies: [{name: a, selector: {matchLabels: {a: b}}}]}",
+            "spec.fleet.dependencies[0]",
+            "must have exactly one handler: httpGet, tcpSocket or grpc",
+        ),
+        (
+            "fleet: {dependencies: [{name: A, selector: {matchLabels: {a: b}}, tcpSocket: {port: 1}}]}",
+            "spec.fleet.dependencies[0].name",
+            "must be a dependency's name",
+        ),
+        (
+            "fleet: {dependencies: [{name: a, selector: {matchLabels: {a: b}}, tcpSocket: {port: 1}}, \
+             {name: a, selector: {matchLabels: {a: b}}, tcpSocket: {port: 1}}]}",
+            "spec.fleet.dependencies",
+            "must be at most 4 dependencies, no two of the same name",
+        ),
+        (
+            "fleet: {dependencies: [{name: a, selector: {matchLabels: {a: b}}, tcpSocket: {port: 1}, period: 1ms}]}",
+            "spec.fleet.dependencies[0].period",
+            PERIOD,
+        ),
         ("fleet: {breaker: {trial: 25h}}", "spec.fleet.breaker.trial", DELAY),
     ] {
         add(with_selector(rest), path, sentence);
@@ -363,6 +394,12 @@ pub fn malformed() -> Vec<(String, &'static str)> {
             ("pool: {through: Endpoints}", "through"),
             ("pool: {whenBelow: Eject}", "whenBelow"),
             ("fleet: {breaker: Never}", "breaker"),
+            ("fleet: {dependencies: [{name: a, tcpSocket: {port: 1}}]}", "selector"),
+            (
+                "fleet: {dependencies: [{name: a, selector: {matchLabels: {a: b}}, tcpSocket: {port: 1, host: b}}]}",
+                "host",
+            ),
+            ("fleet: {dependencies: [{name: a, selector: {matchLabels: {a: b}}, exec: {command: [a]}}]}", "exec"),
         ]
         .map(|(rest, field)| (with_selector(rest), field)),
     );

@@ -201,6 +201,7 @@ impl Controller {
                 self.waiting.push((replica, rule));
             }
             Effect::Restart { replica, rule, .. } => self.send(Request::Restart { replica, rule }, around),
+            Effect::AskDependency { .. } => panic!("[gone] an attempt at a dependency that no policy lists"),
             Effect::Record(_) | Effect::RecordFleet(_) | Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }

@@ -58,6 +58,7 @@ fn usual(phase: Phase) -> Policy {
         on_policy_change: OnPolicyChange::Keep,
         dwell: None,
         fleet: FleetSettings { breaker: Some(BREAKER), shared_failure: SharedFailure::Hold },
+        dependencies: Vec::new(),
         phase,
     }
 }

@@ -34,7 +34,7 @@ pub enum Handler {
     Exec(Arc<Exec>),
 }
 
-/// The one handler that a rule has, as it is written.
+/// The one handler that there is, as it is written.
 pub(super) enum HandlerSpec {
     Http(HttpGetSpec),
     Tcp(TcpSocketSpec),
@@ -63,12 +63,7 @@ pub(super) const ONE: Check<RuleSpec, HandlerSpec> = Check {
 impl Handler {
     /// What the handler of the rule at the path `at` means.
     pub(super) fn parse(at: &str, rule: &RuleSpec) -> Result<Self, SpecError> {
-        Ok(match ONE.parse(at, rule)? {
-            HandlerSpec::Http(spec) => Self::Http(Arc::new(HttpGet::parse(&format!("{at}.httpGet"), &spec)?)),
-            HandlerSpec::Grpc(spec) => Self::Grpc(Arc::new(Grpc::parse(&format!("{at}.grpc"), &spec)?)),
-            HandlerSpec::Exec(spec) => Self::Exec(Arc::new(Exec::parse(&format!("{at}.exec"), &spec)?)),
-            HandlerSpec::Tcp(spec) => Self::Tcp(Arc::new(TcpSocket::parse(&format!("{at}.tcpSocket"), &spec)?)),
-        })
+        ONE.parse(at, rule)?.parse(at)
     }
 
     /// The port that is asked; a command needs none.
@@ -79,6 +74,18 @@ impl Handler {
             Self::Grpc(grpc) => Some(grpc.port()),
             Self::Exec(_) => None,
         }
+    }
+}
+
+impl HandlerSpec {
+    /// What it means, of whatever stands at the path `at`.
+    pub(super) fn parse(self, at: &str) -> Result<Handler, SpecError> {
+        Ok(match self {
+            Self::Http(spec) => Handler::Http(Arc::new(HttpGet::parse(&format!("{at}.httpGet"), &spec)?)),
+            Self::Grpc(spec) => Handler::Grpc(Arc::new(Grpc::parse(&format!("{at}.grpc"), &spec)?)),
+            Self::Exec(spec) => Handler::Exec(Arc::new(Exec::parse(&format!("{at}.exec"), &spec)?)),
+            Self::Tcp(spec) => Handler::Tcp(Arc::new(TcpSocket::parse(&format!("{at}.tcpSocket"), &spec)?)),
+        })
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is known of the cluster, by name, and what of it the engine has been told.
 
+mod dependencies;
 mod in_slices;
 mod leases;
 mod lookup;
@@ -29,6 +30,7 @@ use slab::Slab;
 use slices::Slices;
 
 pub use super::listing::WatchHealth;
+pub use dependencies::DependencyTargets;
 pub use in_slices::Move;
 pub use lookup::AttemptTarget;
 pub use slices::{PoolName, Touched};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Index, Touched};
-use crate::api::{SeatName, SeatStatus};
+use crate::api::{DependencyStatus, ProbePolicyStatus, SeatName, SeatStatus};
 use crate::cluster::records::Uid;
 use crate::engine::{Input, Intent, IntentStage, Lifecycle, PerRule, PolicyKey, ReplicaKey, SeatKey, SeatMemory, Slot};
 use crate::runtime::time;
@@ -39,6 +39,7 @@ impl Index {
         if let Some(rules) = self.passed_before(policy) {
             inputs.push(Input::PassedBefore { policy, rules });
         }
+        inputs.extend(self.dependencies_passed_before(policy, &status));
         if let Some(whole_at) = status.restart_budget.as_ref().and_then(|budget| budget.whole_at.as_ref()) {
             inputs.push(Input::BudgetRestored { policy, whole_at: time(whole_at.0) });
         }
@@ -69,6 +70,18 @@ impl Index {
             passed[kind] = rule.ever_passed && question.as_ref() == Some(&rule.question);
         }
         Some(passed)
+    }
+
+    /// Likewise a dependency.
+    fn dependencies_passed_before(&self, policy: PolicyKey, status: &ProbePolicyStatus) -> Vec<Input> {
+        let listed = self.policies.in_force(policy).into_iter().flat_map(|spec| &spec.policy.dependencies);
+        let passed = listed.filter(|dependency| {
+            let question = format!("{:016x}", dependency.rule.question.0);
+            let asked_so =
+                |said: &&DependencyStatus| (&*said.name, &said.question) == (dependency.name.as_str(), &question);
+            status.dependencies.iter().find(asked_so).is_some_and(|said| said.ever_passed)
+        });
+        passed.map(|dependency| Input::DependencyPassedBefore { policy, dependency: dependency.name }).collect()
     }
 
     /// A replica that is gone or being ended is named by nobody: its seat is open.
@@ -112,7 +125,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::test_support::{FIRST, OLDEST, World, owner, policy, web};
-    use crate::engine::{OwnerKey, RuleKind};
+    use crate::engine::{DependencyName, OwnerKey, RuleKind};
 
     #[test]
     fn a_replay_tells_a_new_engine_what_the_old_one_knew() {
@@ -124,6 +137,25 @@ mod tests {
         assert!(told.iter().all(|input| replayed.contains(input)), "{told:?} is not all in {replayed:?}");
         assert_eq!(replayed.last(), Some(&Input::Synced));
         assert_eq!(replayed.len(), told.len() + 1);
+    }
+
+    #[test]
+    fn a_dependency_has_passed_before_only_what_it_is_asked_now() {
+        let selector = json!({"matchLabels": {"app": "db"}});
+        let listed = |name: &str| json!({"name": name, "selector": selector, "tcpSocket": {"port": 5432}});
+        let builder = || policy("p", "00:00:00").spec("fleet", json!({"dependencies": [listed("db"), listed("old")]}));
+        let question = builder().record().spec.unwrap().policy.dependencies[0].rule.question.0;
+        let said =
+            |name: &str, question| json!({"name": name, "everPassed": true, "question": format!("{question:016x}")});
+        let status = json!({"dependencies": [said("db", question), said("old", question + 1)]});
+        let mut world = World::new();
+        world.policy(builder().status(status).record());
+        let restored = world.index.restore(OLDEST);
+        let is_told = |name| {
+            let dependency = DependencyName::new(name).unwrap();
+            restored.contains(&Input::DependencyPassedBefore { policy: OLDEST, dependency })
+        };
+        assert_eq!([is_told("db"), is_told("old")], [true, false]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What is true of a policy as a whole, in the sentences of its conditions.
 
 mod attempts;
+mod dependencies;
 mod pauses;
 mod pool;
 mod restarts;
@@ -13,6 +14,8 @@ use crate::api::conditions::{ACCEPTED, CONFLICTED, Finding, Holds, UNGATED};
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{PolicyKey, PolicyReport, RuleKind};
+
+pub use dependencies::{down, held_for};
 
 /// So many names are listed in a sentence before it only counts.
 const NAMED: usize = 3;
@@ -37,6 +40,7 @@ pub fn findings(index: &Index, policy: PolicyKey, record: &PolicyRecord, report:
         restarts::restart_held(index, report),
         restarts::breaker_open(index, policy, report),
         pool::shared_failure(index, report),
+        dependencies::dependency_down(index, policy, report),
         pool::below_floor(index, policy, report),
         pool::preparing(in_force, report),
         restarts::looping(index, report),

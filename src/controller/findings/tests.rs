@@ -2,14 +2,15 @@
 
 use super::*;
 use crate::api::conditions::{
-    ACCEPTED, BEATS_TOO_RARE, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, NEVER_PASSED, PAUSE_INVALID, PAUSED,
-    PERIOD_STRETCHED, PREPARING, SERVICE_UNUSABLE, SHARED_FAILURE, UNGATED, WRITES_LAG,
+    ACCEPTED, BEATS_TOO_RARE, BELOW_FLOOR, BREAKER_OPEN, CONFLICTED, DEPENDENCY_DOWN, NEVER_PASSED, PAUSE_INVALID,
+    PAUSED, PERIOD_STRETCHED, PREPARING, SERVICE_UNUSABLE, SHARED_FAILURE, UNGATED, WRITES_LAG,
 };
 use crate::cluster::{Change, WatchEvent};
 use crate::controller::fixtures::{self, POLICY};
 use crate::engine::{
-    BreakerReport, Engine, FloorReport, HeartbeatReport, NodeKey, OutcomeClass, OwnerKey, Part, PartReport, Pause,
-    PolicyReport, RuleReport, SeatKey, Slot, Span, Stretch, Stretched, Time, Trial,
+    BreakerReport, DependencyName, DependencyReport, DependencyState, Engine, FloorReport, HeartbeatReport, NodeKey,
+    OutcomeClass, OwnerKey, Part, PartReport, Pause, PolicyReport, RuleReport, SeatKey, Slot, Span, Stretch, Stretched,
+    Time, Trial,
 };
 
 #[test]
@@ -49,6 +50,45 @@ fn a_service_that_is_not_there_is_named() {
     let unusable = finding(&index, &PolicyReport::default(), SERVICE_UNUSABLE);
     assert_eq!((unusable.holds, unusable.reason), (Holds::True, "NoService"));
     assert_eq!(unusable.message, "there is no Service front. Until then no slice is written");
+}
+
+#[test]
+fn a_dependency_that_is_down_is_named_and_one_that_says_nothing_says_why() {
+    let mut index = fixtures::index();
+    let fleet =
+        "  fleet: {dependencies: [{name: store, selector: {matchLabels: {app: db}}, tcpSocket: {port: 5432}}]}\n";
+    let text = fixtures::policy_text(2).replace("status:", &format!("{fleet}status:"));
+    index.apply(WatchEvent::Policies(Change::Applied(fixtures::record(&text))), Time::ZERO);
+    let report = |state| {
+        let name = DependencyName::new("store").unwrap();
+        let last = Some(OutcomeClass::Refused);
+        let dependencies = vec![DependencyReport { name, state, last, prober_errors: 0 }];
+        PolicyReport { dependencies, ..PolicyReport::default() }
+    };
+    for (state, holds, reason, told) in [
+        (
+            DependencyState::NeverPassed,
+            Holds::Unknown,
+            "NoTarget",
+            "the selector of store selects no pod of this namespace, so it says nothing",
+        ),
+        (
+            DependencyState::Suspect,
+            Holds::False,
+            "Suspect",
+            "the latest attempt at store failed, which holds already what is held",
+        ),
+        (
+            DependencyState::Down { since: Time::ZERO + Span::from_secs(7) },
+            Holds::True,
+            "Down",
+            "store is down since 1970-01-01T00:00:07Z (connection refused); nothing is held for it",
+        ),
+        (DependencyState::Up, Holds::False, "Up", "every dependency passes"),
+    ] {
+        let finding = finding(&index, &report(state), DEPENDENCY_DOWN);
+        assert_eq!((finding.holds, finding.reason, finding.message.as_str()), (holds, reason, told));
+    }
 }
 
 #[test]

@@ -81,6 +81,7 @@ impl Fleet {
         if let Reason::Held { by, .. } | Reason::HeldWithoutBeat { by } = reason
             && why != Some(reason.name())
             && !was_inherited
+            && !matches!(by, Obstacle::DependencyAsked { .. })
         {
             would_have.hold(by);
             tell(TransitionKind::WouldHaveHeld);

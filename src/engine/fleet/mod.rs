@@ -3,6 +3,7 @@
 mod breaker;
 mod breakers;
 mod budget;
+mod dependencies;
 mod floor;
 mod foresight;
 mod headcount;
@@ -25,7 +26,8 @@ use super::seat::{Order, StageOfLife};
 use super::startups::Startups;
 use super::{
     Among, BudgetSettings, Failure, FleetSettings, Mode, NodeKey, NodeState, Obstacle, OnPolicyChange, OutcomeClass,
-    Owner, OwnerKey, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SharedFailure, Time, WhenBelow, gate,
+    Owner, OwnerKey, Pause, PerRule, Policy, PolicyKey, Reason, ReplicaKey, RuleKind, SharedFailure, Time, WhenBelow,
+    gate,
 };
 use breakers::Breakers;
 use foresight::Foresight;
@@ -39,6 +41,8 @@ pub(super) use breaker::Breaker;
 pub use breaker::Trial;
 pub use breakers::Part;
 pub(super) use budget::Budget;
+pub(super) use dependencies::Answered;
+use dependencies::Dependencies;
 pub(super) use floor::{Floor, Stand};
 pub(super) use standings::Compared;
 pub(super) use table::Fleets;
@@ -65,6 +69,7 @@ pub(super) struct Fleet {
     pub(super) wake: Option<(Time, &'static str)>,
     pub(super) breakers: Breakers,
     pub(super) floor: Floor,
+    pub(super) dependencies: Dependencies,
     /// Whether most replicas failed together when it was last looked at; only with a heartbeat rule, since whoever is
     /// asked looks by itself again.
     fails_together: bool,
@@ -115,6 +120,7 @@ impl Fleet {
             self.ever_passed[kind] &= self.spec.as_ref().is_none_or(|old| asked(old) == asked(&spec));
         }
         self.ever_beat &= spec.heartbeat.is_some();
+        self.dependencies.set(&spec.dependencies);
         self.foresee_under(&spec);
         self.spec = Some(spec);
         self.seats.open_all();
@@ -204,6 +210,27 @@ impl Fleet {
             stand: spec.floor.and_then(|_| gate::stand(replica, self, spec, now)),
             proof: rolling::counted(spec.on_policy_change, replica.proof()),
         }
+    }
+
+    /// What speaks against ejecting a replica for failing readiness: what it depends on fails too, or did when it was
+    /// asked last.
+    pub(super) fn failed_dependency(&self, replica: &Replica) -> Option<Obstacle> {
+        self.dependencies.excuses_ejection(replica.judges.readiness.as_ref()?.failed_at)
+    }
+
+    /// What speaks against ejecting it before that is known. Failures that follow do not make the wait any longer.
+    pub(super) fn dependency_in_question(&self, replica: &Replica) -> Option<Obstacle> {
+        let failed = replica.judges.readiness.as_ref()?.failed_at;
+        self.dependencies.to_be_asked(waits_since(replica).unwrap_or(failed))
+    }
+
+    /// Has the dependencies asked that a replica waits for; says whether it does.
+    pub(super) fn questions_dependencies(&mut self, replica: &Replica) -> bool {
+        let since = waits_since(replica);
+        if let Some(since) = since {
+            self.dependencies.question(since);
+        }
+        since.is_some()
     }
 
     /// Whether a replica starts: it has, or it has failed to, and its seat has not come back well since.
@@ -296,6 +323,9 @@ impl Fleet {
             self.look_at_all(look);
         }
         self.restarts.budget.fit(spec.restart.budget, look.now);
+        if !self.dependencies.is_empty() {
+            self.ask_dependencies(&spec, look);
+        }
         let together = spec.heartbeat.is_some() && self.standings.readiness.are_most_failing();
         if std::mem::replace(&mut self.fails_together, together) && !together {
             self.await_anew(look);
@@ -313,6 +343,14 @@ impl Fleet {
         self.decide(&spec, look);
         self.wake = self.next_wake(&spec, look);
         self.spec = Some(spec);
+    }
+
+    fn ask_dependencies(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
+        if Pause::at(look.now, spec, None).is_some() {
+            self.dependencies.rest();
+        } else if self.dependencies.ask(look.key, spec.phase, look.now, look.recorder.effects()) {
+            self.look_at_all(look);
+        }
     }
 
     /// When a shared silence ends, not all beat at the same instant: those who were held for it get a whole time to
@@ -346,6 +384,10 @@ impl Fleet {
     fn next_wake(&self, spec: &Policy, look: &Look<'_, '_>) -> Option<(Time, &'static str)> {
         let mut first = Wake::default();
         let breaker = spec.fleet.breaker.as_ref();
+        if !self.dependencies.is_empty() {
+            first.or(Pause::at(look.now, spec, None).and_then(Pause::until), "pause ends");
+            self.dependencies.wakes(&mut first);
+        }
         first.or(self.floor.ends(spec.floor.as_ref()), "enough are ready again");
         for open in self.breakers.all() {
             first.or(open.closes(breaker), "breaker closes");
@@ -379,6 +421,14 @@ fn compares(spec: &Policy) -> bool {
     let FleetSettings { breaker, shared_failure } = spec.fleet;
     let of_attempts = spec.mode == Mode::Observe || breaker.is_some() || shared_failure == SharedFailure::Hold;
     of_attempts || spec.floor.is_some() || spec.on_policy_change == OnPolicyChange::Rolling
+}
+
+/// Since when its ejection waits for what a dependency says.
+fn waits_since(replica: &Replica) -> Option<Time> {
+    match replica.decided().held() {
+        Some((_, Reason::Held { by: Obstacle::DependencyAsked { since, .. }, .. })) => Some(since),
+        Some(_) | None => None,
+    }
 }
 
 impl Look<'_, '_> {

@@ -33,6 +33,11 @@ impl Fleet {
         if let Some(seat) = seat.filter(|seat| seat.gave_up(&spec.restart)) {
             return Some(Obstacle::GaveUp { times: seat.memory.futile });
         }
+        if let Some(judge) = &replica.judges[rule]
+            && let Some(obstacle) = self.dependencies.excuses_restart(judge.failed_at)
+        {
+            return Some(obstacle);
+        }
         let breaker = spec.fleet.breaker.as_ref();
         if let Some(part) = self.breakers.holding(breaker, replica, look.now) {
             let (suspect, judged) = self.suspects_of(part);

@@ -14,6 +14,7 @@ mod breaker;
 mod called_off;
 mod capacity;
 mod ceiling;
+mod dependencies;
 mod edits;
 mod efficacy;
 mod flapping;

@@ -8,7 +8,8 @@ pub(super) fn asked(bench: &mut Bench) -> Vec<AttemptId> {
     bench.engine.poll(bench.now, &mut effects);
     let attempt = |effect| match effect {
         Effect::StartAttempt { attempt, .. } => Some(attempt),
-        Effect::SetGate { .. }
+        Effect::AskDependency { .. }
+        | Effect::SetGate { .. }
         | Effect::RecordIntent { .. }
         | Effect::Restart { .. }
         | Effect::Record(_)

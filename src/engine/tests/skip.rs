@@ -88,6 +88,7 @@ enum Event {
     Replace(u32),
     /// Until so many ticks from then.
     Pause(u32, u64),
+    Dependencies(OutcomeClass),
     Edit(Box<Policy>),
 }
 
@@ -127,6 +128,7 @@ impl World {
                 let until = self.bench.now + TICK * *ticks;
                 self.bench.show(replica % self.replicas, |seen| seen.paused_until = Some(until));
             }
+            Event::Dependencies(class) => self.bench.dependency = Some(*class),
             Event::Edit(policy) => self.bench.set((**policy).clone()),
         }
         let end = self.bench.now + TICK * ticks;
@@ -179,18 +181,21 @@ impl World {
 
 fn event() -> impl Strategy<Value = Event> {
     let rule = || prop::sample::select(RuleKind::ALL.to_vec());
-    let class = prop_oneof![
-        4 => Just(OutcomeClass::Passed),
-        3 => Just(OutcomeClass::NoResponse),
-        3 => Just(OutcomeClass::ConnectTimeout),
-        1 => Just(OutcomeClass::ProberError),
-    ];
+    let class = || {
+        prop_oneof![
+            4 => Just(OutcomeClass::Passed),
+            3 => Just(OutcomeClass::NoResponse),
+            3 => Just(OutcomeClass::ConnectTimeout),
+            1 => Just(OutcomeClass::ProberError),
+        ]
+    };
     prop_oneof![
-        6 => (0u32..6, rule(), class).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
+        6 => (0u32..6, rule(), class()).prop_map(|(replica, rule, class)| Event::Answer(replica, rule, class)),
         2 => (0u32..4).prop_map(Event::Beat),
         1 => (0u32..4).prop_map(Event::Deregister),
         1 => (0u32..6).prop_map(Event::Replace),
         1 => (0u32..4, 0u64..200).prop_map(|(replica, ticks)| Event::Pause(replica, ticks)),
+        2 => class().prop_map(Event::Dependencies),
         2 => spec().prop_map(|spec| Event::Edit(Box::new(spec))),
         1 => Just(Event::Nothing),
     ]
@@ -216,6 +221,12 @@ fn spec() -> impl Strategy<Value = Policy> {
             },
         )
     };
+    let when_down = prop_oneof![Just(WhenDown::HoldEjections), Just(WhenDown::HoldAll)];
+    let dependency = (asked(), when_down).prop_map(|(rule, when_down)| {
+        let rule = Rule { startup_period: None, fast_period: None, failure_window: None, ..rule };
+        Dependency { name: DependencyName::new("store").unwrap(), rule, when_down }
+    });
+    let dependencies = prop::option::weighted(0.3, dependency);
     let rules = (prop::option::of(asked()), prop::option::weighted(0.9, asked()), prop::option::weighted(0.9, asked()));
     let phase =
         prop_oneof![Just(Phase::Spread), (0u64..50).prop_map(|at| Phase::Aligned { origin: Time::ZERO + TICK * at })];
@@ -260,7 +271,7 @@ fn spec() -> impl Strategy<Value = Policy> {
     let fleet = (prop::option::weighted(0.7, breaker), shared)
         .prop_map(|(breaker, shared_failure)| FleetSettings { breaker, shared_failure });
     let paused = prop::option::weighted(0.1, (0u64..1_000).prop_map(|at| Time::ZERO + TICK * at));
-    (rules, heartbeat, phase, mode, paused, pool, restart, fleet).prop_map(
+    (rules, heartbeat, phase, mode, paused, pool, restart, (fleet, dependencies)).prop_map(
         |(
             (startup, liveness, readiness),
             heartbeat,
@@ -269,12 +280,13 @@ fn spec() -> impl Strategy<Value = Policy> {
             paused_until,
             (pool, floor, on_policy_change, dwell),
             restart,
-            fleet,
+            (fleet, dependency),
         )| {
             Policy {
                 rules: PerRule { startup, liveness, readiness },
                 heartbeat,
                 fleet,
+                dependencies: dependency.into_iter().collect(),
                 phase,
                 mode,
                 paused_until,

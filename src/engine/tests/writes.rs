@@ -15,6 +15,7 @@ fn writes(bench: &Bench) -> Vec<(Time, u32, Gate)> {
     let written = |(at, effect): &(Time, Effect)| match effect {
         Effect::SetGate { replica, gate, .. } => Some((*at, replica.index, (*gate)?)),
         Effect::StartAttempt { .. }
+        | Effect::AskDependency { .. }
         | Effect::RecordIntent { .. }
         | Effect::Restart { .. }
         | Effect::Record(_)

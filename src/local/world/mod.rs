@@ -2,6 +2,7 @@
 
 mod notes;
 
+use std::net::SocketAddr;
 use std::num::NonZeroU16;
 
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -14,12 +15,12 @@ use super::replica::{OWNER, POLICY, Process, Replica, has_gates, name};
 use super::run::{Counts, Restart, Run};
 use super::{LocalError, Log, PacedPolicy};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Owner, OwnerKind, PerRule, Phase, Refusal,
-    Remembered, ReplicaKey, Span, Time,
+    AttemptId, DependencyAttempt, Effect, EffectResult, Engine, Gate, Incarnation, Input, Owner, OwnerKind, PerRule,
+    Phase, Refusal, Remembered, ReplicaKey, Span, Time,
 };
 use crate::fake_app::load::{self, Fleet, Line, LoadError, Summary};
 use crate::model::{Attempt, Moment, Observer, Traffic};
-use crate::probe::{Attempts, Ended, Loopback, Target};
+use crate::probe::{self, Attempts, Ended, Loopback, Target};
 use crate::runtime::Clock;
 use crate::scenario::{Condition, Opening, Scenario, TrueState};
 
@@ -34,6 +35,8 @@ pub(super) struct World {
     policy: PacedPolicy,
     edits: u32,
     replicas: Vec<Replica>,
+    /// Where the shared stores are, if there are any.
+    stores: Option<SocketAddr>,
     clock: Clock,
     /// t = 0.
     start: Time,
@@ -65,12 +68,20 @@ pub(super) struct Senses<'a> {
 
 impl World {
     /// A fleet that is warm, in the pool and through with startup, as the engine begins.
-    pub fn new(scenario: Scenario, policy: PacedPolicy, replicas: Vec<Replica>, clock: Clock, start: Time) -> Self {
+    pub fn new(
+        scenario: Scenario,
+        policy: PacedPolicy,
+        replicas: Vec<Replica>,
+        stores: Option<SocketAddr>,
+        clock: Clock,
+        start: Time,
+    ) -> Self {
         let mut world = Self {
             scenario,
             policy,
             edits: 0,
             replicas,
+            stores,
             clock,
             start,
             engine: Engine::new(),
@@ -160,6 +171,9 @@ impl World {
         self.tell_policy();
         let rules = PerRule { startup: true, liveness: true, readiness: true };
         self.tell(Input::PassedBefore { policy: POLICY, rules });
+        for dependency in self.policy.policy.dependencies.iter().map(|dependency| dependency.name).collect::<Vec<_>>() {
+            self.tell(Input::DependencyPassedBefore { policy: POLICY, dependency });
+        }
         for replica in 0..self.replicas.len() {
             self.show(replica, Some(Remembered { started: true }));
         }
@@ -216,7 +230,11 @@ impl World {
         self.show(index, None);
     }
 
-    fn finish(&mut self, Ended { attempt, outcome, .. }: Ended, observer: &mut dyn Observer) {
+    fn finish(&mut self, ended: Ended, observer: &mut dyn Observer) {
+        let (attempt, outcome) = match ended {
+            Ended::Replica { attempt, outcome, .. } => (attempt, outcome),
+            Ended::Dependency { attempt, outcome } => return self.tell(Input::DependencyAnswered { attempt, outcome }),
+        };
         let (replica, rule, now) = (attempt.replica.index as usize, attempt.rule, self.moment(self.clock.now()));
         if let Some(endpoint) = self.policy.endpoint(rule) {
             let condition = self.condition(replica, now.time);
@@ -269,6 +287,10 @@ impl World {
                 let target = self.target(attempt, incarnation);
                 self.attempts.start(target, attempt, policy, deadline.since(now));
             }
+            Effect::AskDependency { attempt, deadline } => {
+                let standing = self.standing_for(attempt);
+                self.attempts.start_any(standing, attempt, deadline.since(now));
+            }
             Effect::SetGate { replica, gate, .. } => {
                 if let (Some(gate), Some(held)) = (gate, self.replicas.get_mut(replica.index as usize)) {
                     self.counts.ejections += u64::from(gate == Gate::Closed && held.serves());
@@ -314,6 +336,13 @@ impl World {
         let replica = self.replicas.get(attempt.replica.index as usize)?;
         let ask = self.policy.asks[attempt.rule].as_ref().filter(|_| replica.runs(incarnation))?;
         Target::of(&ask.handler, replica.address, Loopback::Allowed)
+    }
+
+    /// Who stands for a dependency: the process of the stores.
+    fn standing_for(&self, attempt: DependencyAttempt) -> probe::Standing {
+        let ask = self.policy.canaries.iter().find(|ask| ask.name == attempt.dependency);
+        let target = ask.zip(self.stores).and_then(|(ask, stores)| Target::of(&ask.handler, stores, Loopback::Allowed));
+        target.map_or(probe::Standing::Unknown, |target| probe::Standing::Asked(vec![target]))
     }
 
     /// Shows the engine a replica as it is.

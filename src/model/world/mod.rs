@@ -9,10 +9,10 @@ use super::observer::{Attempt, Member, Moment, Observer, Standing, Turn};
 use super::traffic::{Pool, RoundRobin};
 use super::{Ejection, Restart, Run};
 use crate::engine::{
-    AttemptId, Effect, EffectResult, Engine, Gate, Incarnation, Input, Mode, Outcome, OutcomeClass, PerRule, Policy,
-    RuleKind, Span, Time,
+    AttemptId, DependencyAttempt, Effect, EffectResult, Engine, Gate, Incarnation, Input, Mode, Outcome, OutcomeClass,
+    PerRule, Policy, RuleKind, Span, Time,
 };
-use crate::scenario::{Condition, Endpoint, Opening, PerKind, Rotation, Scenario, Stores, TrueState};
+use crate::scenario::{Condition, Endpoint, Opening, PerKind, Rotation, Scenario, Store, Stores, TrueState};
 
 use course::Course;
 use sight::{POLICY, key};
@@ -34,6 +34,8 @@ pub(super) struct World<'a, O> {
     scenario: &'a Scenario,
     policy: Policy,
     endpoints: PerRule<Option<Endpoint>>,
+    /// Which store each dependency of the policy is.
+    dependencies: Vec<Store>,
     observer: &'a mut O,
     pace: Pace,
     engine: Engine,
@@ -72,6 +74,7 @@ impl<'a, O: Observer> World<'a, O> {
         scenario: &'a Scenario,
         policy: Policy,
         endpoints: PerRule<Option<Endpoint>>,
+        dependencies: Vec<Store>,
         observer: &'a mut O,
         pace: Pace,
     ) -> Self {
@@ -87,6 +90,7 @@ impl<'a, O: Observer> World<'a, O> {
             scenario,
             policy,
             endpoints,
+            dependencies,
             observer,
             pace,
             engine: Engine::with_room_for(scenario.replicas()),
@@ -222,6 +226,7 @@ impl<'a, O: Observer> World<'a, O> {
         let result = EffectResult::Applied;
         match effect {
             Effect::StartAttempt { attempt, .. } => self.attempt(attempt, now),
+            Effect::AskDependency { attempt, .. } => self.ask_dependency(attempt, now.time),
             Effect::SetGate { replica, gate, .. } => {
                 if let Some(gate) = gate {
                     self.set_gate(replica.index as usize, gate, now);
@@ -255,6 +260,13 @@ impl<'a, O: Observer> World<'a, O> {
         self.observer.attempted(now, &Attempt { replica, rule, endpoint, outcome: class, condition });
         let outcome = Outcome { class, took: Span::ZERO };
         self.tell(now.time, Input::AttemptFinished { attempt, outcome });
+    }
+
+    fn ask_dependency(&mut self, attempt: DependencyAttempt, now: Time) {
+        let mut asked = self.policy.dependencies.iter().zip(&self.dependencies);
+        let is_up = asked.any(|(it, store)| it.name == attempt.dependency && self.stores.up(*store));
+        let class = if is_up { OutcomeClass::Passed } else { OutcomeClass::BadStatus { status: 503 } };
+        self.tell(now, Input::DependencyAnswered { attempt, outcome: Outcome { class, took: Span::ZERO } });
     }
 
     fn count_restart(&mut self, replica: usize, now: Moment) {

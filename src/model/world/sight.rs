@@ -20,6 +20,9 @@ impl<O: Observer> World<'_, O> {
         self.tell(Time::ZERO, Input::PolicySet { policy: POLICY, spec });
         self.tell(Time::ZERO, Input::PassedBefore { policy: POLICY, rules: passed });
         self.tell(Time::ZERO, Input::BeatBefore { policy: POLICY });
+        for dependency in self.policy.dependencies.iter().map(|dependency| dependency.name).collect::<Vec<_>>() {
+            self.tell(Time::ZERO, Input::DependencyPassedBefore { policy: POLICY, dependency });
+        }
         for replica in 0..self.members.len() {
             if self.members[replica].standing != Standing::Absent {
                 self.show(Time::ZERO, replica, Some(Remembered { started: true }));

@@ -13,7 +13,7 @@ mod witness;
 pub use cluster::Cluster;
 pub use controllers::{leader, other_leader, scale};
 pub use eventually::{eventually, let_pass, seconds, until};
-pub use fleet::{Fleet, SIDECAR};
+pub use fleet::{Fleet, SIDECAR, container, pod};
 pub use kubectl::{kubectl, kubectl_with};
 pub use namespace::{Namespace, RULES, UNGUARDED, condition};
 pub use process::Process;
