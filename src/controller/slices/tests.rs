@@ -368,7 +368,7 @@ impl World {
         for _ in 0..100 {
             let orders = self.due().orders;
             if orders.is_empty() {
-                match self.slices.next(self.now).filter(|at| at.since(self.now) < Span::from_secs(29)) {
+                match self.slices.next(self.now).filter(|at| Some(*at) != self.slices.next_release()) {
                     Some(at) => self.now = at,
                     None => return,
                 }
