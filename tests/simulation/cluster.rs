@@ -1,11 +1,12 @@
 //! What is so, whoever knows it: pods, their owners and nodes, the policy and its status.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use probe_policy::engine::{
-    Container, ContainerState, EffectResult, Gate, GateSeen, Heartbeat, Incarnation, Input, Lifecycle, NodeKey,
-    NodeState, Observation, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Place, Policy, PolicyKey, Question,
-    Readiness, Refusal, Remembered, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Slot, Span, Target, Time,
+    Container, ContainerState, DependencyName, EffectResult, Gate, GateSeen, Heartbeat, Incarnation, Input, Lifecycle,
+    NodeKey, NodeState, Observation, OutcomeClass, Owner, OwnerKey, OwnerKind, PerRule, Place, Policy, PolicyKey,
+    Question, Readiness, Refusal, Remembered, ReplicaKey, RevisionKey, RuleKind, SeatKey, SeatMemory, Slot, Span,
+    Target, Time,
 };
 
 use super::ledger::Ledger;
@@ -33,6 +34,8 @@ pub struct Cluster {
     pub limits: Limits,
     /// The node to which the path is cut.
     pub cut: Option<NodeKey>,
+    /// The dependencies that fail.
+    pub lost: BTreeSet<DependencyName>,
     /// What pods at ordinals are made from; those anywhere from their owner.
     pub template: RevisionKey,
     /// The restarts that were carried out, against the budget.
@@ -73,6 +76,8 @@ pub struct Status {
     pub passed: PerRule<Option<Question>>,
     /// Somebody has beaten.
     pub beaten: bool,
+    /// What was asked of the dependencies that have passed.
+    pub dependencies: BTreeMap<DependencyName, Question>,
     /// When the restart budget is whole again.
     pub whole_at: Option<Time>,
 }
@@ -147,6 +152,7 @@ impl Cluster {
             seating,
             limits,
             cut: None,
+            lost: BTreeSet::new(),
             template: RevisionKey(0),
             ledger: Ledger::default(),
             restarted: BTreeMap::new(),

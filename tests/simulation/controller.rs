@@ -6,8 +6,8 @@ mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 
 use probe_policy::engine::{
-    AttemptId, Effect, Engine, Input, NodeKey, NodeState, Outcome, OutcomeClass, Owner, OwnerKey, Policy, PolicyKey,
-    PolicyReport, ReplicaKey, RuleKind, Span, Time,
+    AttemptId, DependencyAttempt, Effect, Engine, Input, NodeKey, NodeState, Outcome, OutcomeClass, Owner, OwnerKey,
+    Policy, PolicyKey, PolicyReport, ReplicaKey, RuleKind, Span, Time,
 };
 
 use super::cluster::{Cluster, Pod, Thing};
@@ -60,11 +60,17 @@ pub enum Role {
 
 /// An attempt under way.
 struct Asked {
-    attempt: AttemptId,
+    attempt: Attempt,
     class: OutcomeClass,
     deadline: Time,
     answer_at: Time,
     began: Time,
+}
+
+#[derive(Clone, Copy)]
+enum Attempt {
+    Replica(AttemptId),
+    Dependency(DependencyAttempt),
 }
 
 /// What a turn of a controller happens in.
@@ -189,7 +195,10 @@ impl Controller {
 
     fn carry_out(&mut self, effect: Effect, around: &mut Around<'_>) {
         match effect {
-            Effect::StartAttempt { attempt, deadline, .. } => self.ask(attempt, deadline, around),
+            Effect::StartAttempt { attempt, deadline, .. } => {
+                self.reference.began(attempt, deadline, self.time(around.now));
+                self.ask(Attempt::Replica(attempt), deadline, around);
+            }
             Effect::SetGate { replica, gate, verdict, reason } => {
                 let rule = rule_of(reason);
                 self.send(Request::Gate { replica, gate, started: verdict.started, rule }, around);
@@ -201,20 +210,26 @@ impl Controller {
                 self.waiting.push((replica, rule));
             }
             Effect::Restart { replica, rule, .. } => self.send(Request::Restart { replica, rule }, around),
-            Effect::AskDependency { .. } => panic!("[gone] an attempt at a dependency that no policy lists"),
+            Effect::AskDependency { attempt, deadline } => {
+                self.reference.dependencies.began(attempt, deadline, self.time(around.now));
+                self.ask(Attempt::Dependency(attempt), deadline, around);
+            }
             Effect::Record(_) | Effect::RecordFleet(_) | Effect::Published { .. } | Effect::Took { .. } => {}
         }
     }
 
-    fn ask(&mut self, attempt: AttemptId, deadline: Time, around: &mut Around<'_>) {
+    fn ask(&mut self, attempt: Attempt, deadline: Time, around: &mut Around<'_>) {
         let Around { cluster, random, now, .. } = around;
-        self.reference.began(attempt, deadline, self.time(*now));
         let timeout = deadline.since(self.time(*now));
         let deadline = *now + timeout;
-        let class = match cluster.pod(attempt.replica) {
-            Some(pod) if cluster.cut == Some(pod.node) => OutcomeClass::ConnectTimeout,
-            Some(pod) => pod.answer(attempt.rule, *now),
-            None => OutcomeClass::ConnectTimeout,
+        let class = match attempt {
+            Attempt::Dependency(attempt) if cluster.lost.contains(&attempt.dependency) => OutcomeClass::NobodyThere,
+            Attempt::Dependency(_) => OutcomeClass::Passed,
+            Attempt::Replica(attempt) => match cluster.pod(attempt.replica) {
+                Some(pod) if cluster.cut == Some(pod.node) => OutcomeClass::ConnectTimeout,
+                Some(pod) => pod.answer(attempt.rule, *now),
+                None => OutcomeClass::ConnectTimeout,
+            },
         };
         let took = match class {
             OutcomeClass::NoResponse | OutcomeClass::ConnectTimeout => timeout,
@@ -236,6 +251,7 @@ impl Controller {
             _ => (class, took),
         };
         if class == OutcomeClass::Passed
+            && let Attempt::Replica(attempt) = attempt
             && let Some(pod) = cluster.pod_mut(attempt.replica)
         {
             pod.has_passed = true;
@@ -252,11 +268,21 @@ impl Controller {
             let asked = answered.swap_remove(around.random.below(answered.len() as u64) as usize);
             let is_late = now.since(asked.answer_at) > STARVED_AFTER && asked.deadline + STARVED_AFTER < now;
             let class = if is_late { OutcomeClass::ProberError } else { asked.class };
-            let (attempt, outcome) = (asked.attempt, Outcome { class, took: now.since(asked.began) });
-            let pod = self.shown.get(&attempt.replica.index);
-            let spec = self.spec.as_ref().filter(|_| pod.is_some_and(|pod| pod.is_selected));
-            self.reference.heard(attempt, outcome, spec, pod, now + self.ahead);
-            self.tell(now, Input::AttemptFinished { attempt, outcome });
+            let outcome = Outcome { class, took: now.since(asked.began) };
+            match asked.attempt {
+                Attempt::Replica(attempt) => {
+                    let pod = self.shown.get(&attempt.replica.index);
+                    let spec = self.spec.as_ref().filter(|_| pod.is_some_and(|pod| pod.is_selected));
+                    self.reference.heard(attempt, outcome, spec, pod, now + self.ahead);
+                    self.tell(now, Input::AttemptFinished { attempt, outcome });
+                }
+                Attempt::Dependency(attempt) => {
+                    if Some(attempt.policy) == self.policy {
+                        self.reference.dependencies.heard(attempt, class, now + self.ahead);
+                    }
+                    self.tell(now, Input::DependencyAnswered { attempt, outcome });
+                }
+            }
         }
         let is_due = |letter: &mut Letter| letter.arrives_at.is_none() && letter.answer_at <= now;
         let mut answered: Vec<_> = self.letters.extract_if(.., is_due).collect();

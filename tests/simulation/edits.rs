@@ -3,14 +3,16 @@
 use std::num::NonZeroU32;
 
 use probe_policy::engine::{
-    Amount, Backoff, BreakerSettings, BudgetSettings, DwellSettings, EjectionBackoff, FailureWindow, FleetSettings,
-    FloorSettings, Heartbeat, Mode, OnPolicyChange, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
-    RestartSettings, Rule, RuleKind, SharedFailure, Span, Time, WhenBelow,
+    Amount, Backoff, BreakerSettings, BudgetSettings, Dependency, DependencyName, DwellSettings, EjectionBackoff,
+    FailureWindow, FleetSettings, FloorSettings, Heartbeat, Mode, OnPolicyChange, OtherOwners, PerRule, Phase, Policy,
+    Pool, Question, RestartMethod, RestartSettings, Rule, RuleKind, SharedFailure, Span, Time, WhenBelow, WhenDown,
 };
 
 use super::random::Random;
 use super::reference::LONGEST;
 
+/// The names of what policies may list.
+pub const DEPENDENCIES: [&str; 2] = ["store", "cache"];
 /// The shortest deadline of a restart.
 pub const SHORTEST_DEADLINE: Span = Span::from_secs(20);
 /// The longest time that anything in a policy takes.
@@ -114,7 +116,7 @@ pub fn edit(spec: &mut Policy, random: &mut Random) {
 
 /// Adds, or sets anew, what a policy need not have.
 fn add(spec: &mut Policy, random: &mut Random) {
-    match random.below(5) {
+    match random.below(6) {
         0 => {
             let per = Span::from_secs(20 + random.below(60));
             spec.restart.budget = Some(BudgetSettings { restarts: count(1 + random.below(3)), per });
@@ -126,6 +128,9 @@ fn add(spec: &mut Policy, random: &mut Random) {
             spec.dwell = Some(DwellSettings { least: seconds(random, 6), ejection });
         }
         3 => {
+            spec.dependencies = DEPENDENCIES.iter().filter_map(|name| dependency(name, random)).collect();
+        }
+        4 => {
             let kind = random.pick(&[RuleKind::Liveness, RuleKind::Readiness]);
             let attempts = 3 + random.below(LONGEST as u64 - 2) as u32;
             let window = FailureWindow { failures: 2 + random.below(2) as u32, attempts };
@@ -142,6 +147,23 @@ fn add(spec: &mut Policy, random: &mut Random) {
             }
         }
     }
+}
+
+fn dependency(name: &str, random: &mut Random) -> Option<Dependency> {
+    if random.one_in(3) {
+        return None;
+    }
+    let rule = Rule {
+        question: Question(random.below(2)),
+        period: Span::from_secs(1) + seconds(random, 4),
+        success_threshold: count(1 + random.below(2)),
+        ..rule(1 + random.below(3))
+    };
+    Some(Dependency {
+        name: DependencyName::new(name)?,
+        rule,
+        when_down: random.pick(&[WhenDown::HoldEjections, WhenDown::HoldAll]),
+    })
 }
 
 /// A policy under which every gate of a replica in order opens.

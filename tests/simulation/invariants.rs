@@ -1,5 +1,6 @@
 //! What holds after every step, whatever has happened: of the effects, and of what the engine reports.
 
+mod dependencies;
 mod fleet;
 mod limits;
 mod own;
@@ -81,6 +82,10 @@ impl Controller {
         if let Some((report, spec)) = report.as_ref().zip(self.spec.as_ref()) {
             let fleet = self.fleet(spec, report, now);
             fleet.check_judgements();
+            self.check_dependencies(report);
+            for member in &fleet.members {
+                self.check_excuse(member, now);
+            }
             fleet.check_presence();
             fleet.check_stretch(around);
             let parts = fleet.check_parts(&self.history.parts);
@@ -94,6 +99,9 @@ impl Controller {
                 match effect {
                     Effect::Record(transition) if transition.kind == TransitionKind::Ejected => {
                         self.check_silence(transition);
+                        if let Some(member) = fleet.member(transition.replica) {
+                            self.check_blame(transition, member);
+                        }
                         fleet.check_ejection(transition, is_short, &self.history);
                         fleet.check_dwell(transition, &self.history);
                         fleet.check_turn(transition, &self.history);
@@ -165,6 +173,7 @@ impl Controller {
                 assert_eq!(pod.incarnation, *incarnation, "[gone] a restart of another container");
                 assert_eq!(pod.lifecycle, Lifecycle::Live, "[gone] a restart of a pod that is being ended");
             }
+            Effect::AskDependency { attempt, .. } => self.check_question(*attempt, now),
             _ => {}
         }
     }
@@ -198,6 +207,7 @@ impl Controller {
             "[evidence] a restart that the {rule} rule does not ask for"
         );
         assert!(self.reference.ever_passed[rule], "[never passed] a restart for a rule that nobody has passed");
+        self.check_blame_for_restart(naive, rule);
         let node = self.nodes.get(&pod.node);
         assert_ne!(node, Some(&NodeState::NotReady), "[node] a restart on a node that does not report");
         assert_ne!(pod.state, ContainerState::BackingOff, "[kubelet] a restart of a container that backs off");

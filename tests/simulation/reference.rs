@@ -1,6 +1,7 @@
 //! A naive model of how replicas are judged: it keeps every answer of a container in a list, and reads the list from its
 //! beginning whenever it is asked. No schedules, no agendas, no shortcuts; written from the documents, not from the engine.
 
+mod dependencies;
 mod judgement;
 
 use std::collections::BTreeMap;
@@ -12,11 +13,12 @@ use probe_policy::engine::{
 
 use super::beats::Beats;
 use super::cluster::Pod;
-use judgement::{Entry, Terms, read};
+pub use dependencies::Dependencies;
+use judgement::{Answers, Entry, Terms};
 pub use judgement::{Judgement, LONGEST, Proof};
 
 /// How long after its deadline an answer is still taken.
-const OVERDUE: Span = Span::from_secs(5);
+pub const OVERDUE: Span = Span::from_secs(5);
 
 /// What a controller has been told so far.
 #[derive(Default)]
@@ -26,6 +28,8 @@ pub struct Reference {
     pub ever_passed: PerRule<bool>,
     /// Somebody has beaten.
     pub ever_beat: bool,
+    /// What replicas need and are not.
+    pub dependencies: Dependencies,
     /// Beats until then may not have been heard.
     pub deaf_until: Time,
     questions: Option<PerRule<Option<Question>>>,
@@ -56,12 +60,11 @@ pub enum Word {
 /// What one rule knows of one container.
 pub struct File {
     question: Question,
-    entries: Vec<Entry>,
+    answers: Answers,
     /// Attempts under way, in the order in which they began.
     under_way: Vec<(u32, Time)>,
     /// When those began that a rule asked in its present form.
     began: Vec<Time>,
-    judgement: Judgement,
 }
 
 impl Reference {
@@ -73,6 +76,7 @@ impl Reference {
         }
         self.questions = Some(questions);
         self.ever_beat &= spec.heartbeat.is_some();
+        self.dependencies.told(&spec.dependencies);
         for naive in self.replicas.values_mut() {
             for kind in RuleKind::ALL {
                 naive.files[kind].iter_mut().for_each(|file| file.began.clear());
@@ -83,6 +87,7 @@ impl Reference {
     /// The policy is gone, and with it what it knew.
     pub fn lost_policy(&mut self) {
         (self.ever_passed, self.questions, self.ever_beat) = (PerRule::default(), None, false);
+        self.dependencies = Dependencies::default();
     }
 
     pub fn told_replica(&mut self, pod: &Pod, remembered: bool) {
@@ -128,7 +133,7 @@ impl Reference {
         if deadline + OVERDUE <= at || !may_ask {
             return;
         }
-        file.add(Entry::Heard(outcome.class));
+        file.answers.add(Entry::Heard(outcome.class, at));
         if outcome.class.evidence() == Evidence::Pass {
             file.under_way.drain(..place);
             self.ever_passed[attempt.rule] = true;
@@ -156,6 +161,7 @@ impl Reference {
 
     /// All that was told is looked at. `shown` are the pods by index, as they were told.
     pub fn polled(&mut self, spec: Option<&Policy>, shown: &BTreeMap<u32, Pod>, now: Time) {
+        self.dependencies.polled(spec.is_some_and(|spec| is_resting(spec, now)), now);
         for (index, naive) in &mut self.replicas {
             let pod = &shown[index];
             let spec = spec.filter(|_| pod.is_selected);
@@ -168,7 +174,7 @@ impl Reference {
                     if !may_ask[kind] {
                         file.began.clear();
                         file.under_way.clear();
-                        file.add_once(Entry::Rested);
+                        file.answers.add_once(Entry::Rested);
                     }
                 }
             }
@@ -192,22 +198,18 @@ impl Naive {
             // Whether a rule that was added is to be proven depends on why the gate is open.
             let added = proof.filter(|_| self.is_settled).map(|_| Proof::Unknown);
             let file = self.files[kind].get_or_insert_with(|| {
-                let entries: Vec<_> = added.map(Entry::Proving).into_iter().collect();
-                let judgement = read(&entries);
-                File { question: rule.question, entries, under_way: Vec::new(), began: Vec::new(), judgement }
+                let answers = Answers::of(added.map(Entry::Proving));
+                File { question: rule.question, answers, under_way: Vec::new(), began: Vec::new() }
             });
             if file.question != rule.question {
                 file.question = rule.question;
                 file.under_way.clear();
-                file.add(Entry::AskedAnew);
+                file.answers.add(Entry::AskedAnew);
                 if let Some(proof) = proof {
-                    file.add(Entry::Proving(proof));
+                    file.answers.add(Entry::Proving(proof));
                 }
             }
-            let terms = Terms::of(rule);
-            if file.judgement.terms != terms {
-                file.add(Entry::Terms(terms));
-            }
+            file.answers.judge_by(Terms::of(rule));
         }
         let heartbeat = spec.and_then(|spec| spec.heartbeat);
         self.beats = heartbeat.map(|_| self.beats.unwrap_or_default());
@@ -228,7 +230,7 @@ impl Naive {
 
     /// What a rule holds of the container; of one that is not asked, nothing.
     pub fn judgement(&self, kind: RuleKind) -> Judgement {
-        self.files[kind].as_ref().map(|file| file.judgement).unwrap_or_default()
+        self.files[kind].as_ref().map(|file| file.answers.judgement()).unwrap_or_default()
     }
 
     /// How many attempts of a rule are under way.
@@ -282,25 +284,14 @@ impl Naive {
     }
 }
 
-impl File {
-    fn add(&mut self, entry: Entry) {
-        if self.entries.len() > 100 {
-            self.entries = vec![Entry::Before(self.judgement)];
-        }
-        self.entries.push(entry);
-        self.judgement = read(&self.entries);
-    }
-
-    fn add_once(&mut self, entry: Entry) {
-        if self.entries.last() != Some(&entry) {
-            self.add(entry);
-        }
-    }
-}
-
 /// A replica, or a policy with all its replicas, is let alone. Of two pauses the longer one holds.
 pub fn is_paused(spec: &Policy, pod: &Pod, now: Time) -> bool {
-    spec.mode == Mode::Paused || spec.paused_until.max(pod.paused_until).is_some_and(|until| until > now)
+    is_resting(spec, now) || pod.paused_until.is_some_and(|until| until > now)
+}
+
+/// A policy lets alone whatever it would ask.
+pub fn is_resting(spec: &Policy, now: Time) -> bool {
+    spec.mode == Mode::Paused || spec.paused_until.is_some_and(|until| until > now)
 }
 
 /// Something is asked of a replica, or expected.

@@ -1,8 +1,8 @@
 //! A hostile world: what happens to a cluster and to the controllers that look after it, step by step.
 
 use probe_policy::engine::{
-    ContainerState, Gate, GateSeen, Lifecycle, Mode, NodeKey, NodeState, OwnerKey, OwnerKind, PolicyKey, RevisionKey,
-    Span, Time,
+    ContainerState, DependencyName, Gate, GateSeen, Lifecycle, Mode, NodeKey, NodeState, OwnerKey, OwnerKind,
+    PolicyKey, RevisionKey, Span, Time,
 };
 
 use super::cluster::{Cluster, Health, MOST, NODES, Object, Pod, Seating, Status, Thing};
@@ -195,6 +195,7 @@ impl World {
             Fault::DependencyLost => return self.sicken(Health::DependencyLost),
             Fault::ComesAndGoes => return self.sicken(Health::ComesAndGoes),
             Fault::NeverStarts => return self.sicken(Health::NeverStarts),
+            Fault::StoreLost => return self.lose_or_find(),
             Fault::OwnerScaled => self.scale(),
             Fault::RevisionRolled => return self.roll(),
             Fault::NodeNotReady => {
@@ -235,6 +236,26 @@ impl World {
             pod.health = if pod.health == Health::Healthy { health } else { Health::Healthy };
             pod.serves_at = pod.serves_at.min(now + Span::from_millis(random.below(100)));
         })
+    }
+
+    /// A dependency fails, and all who need it fail with it; or one comes back.
+    fn lose_or_find(&mut self) -> bool {
+        let Some(name) =
+            edits::DEPENDENCIES.iter().filter_map(|name| DependencyName::new(name)).nth(self.random.below(2) as usize)
+        else {
+            return false;
+        };
+        let (from, to) = match self.cluster.lost.take(&name) {
+            Some(_) => (Health::DependencyLost, Health::Healthy),
+            None => {
+                self.cluster.lost.insert(name);
+                (Health::Healthy, Health::DependencyLost)
+            }
+        };
+        for pod in self.cluster.pods.values_mut().filter(|pod| pod.health == from) {
+            pod.health = if self.random.one_in(4) { from } else { to };
+        }
+        true
     }
 
     fn scale(&mut self) {
@@ -315,6 +336,7 @@ impl World {
         self.leader.frozen_until = self.now;
         self.former = None;
         self.cluster.cut = None;
+        self.cluster.lost.clear();
         for state in self.cluster.nodes.values_mut() {
             *state = NodeState::Ready;
         }

@@ -57,7 +57,7 @@ impl Dependencies {
                     (old.dependency.name, old.dependency.rule.question) == (dependency.name, dependency.rule.question)
                 };
                 match before.iter().position(asks_the_same) {
-                    Some(at) => Asked { dependency: dependency.clone(), ..before.swap_remove(at) },
+                    Some(at) => before.swap_remove(at).edited(dependency.clone()),
                     None => Asked::new(dependency.clone()),
                 }
             })
@@ -152,6 +152,13 @@ impl Asked {
         Self { dependency, judge, ever_passed: false, answered: None, down: None, recovered: None }
     }
 
+    /// The same question by other terms, which count for what was answered already.
+    fn edited(mut self, dependency: Dependency) -> Self {
+        self.judge.conclude(&dependency.rule);
+        self.dependency = dependency;
+        self
+    }
+
     /// Its latest attempt failed, or it has not passed often enough since it was down.
     fn is_failing(&self) -> bool {
         self.ever_passed && (self.judge.is_suspect() || self.judge.verdict == Some(Opinion::Bad))
@@ -235,9 +242,9 @@ impl Asked {
     fn report(&self) -> DependencyReport {
         let state = match self.down {
             _ if !self.ever_passed => DependencyState::NeverPassed,
-            Some(since) => DependencyState::Down { since },
+            Some(since) if self.is_failing() => DependencyState::Down { since },
             None if self.is_failing() => DependencyState::Suspect,
-            None => DependencyState::Up,
+            Some(_) | None => DependencyState::Up,
         };
         DependencyReport {
             name: self.dependency.name,

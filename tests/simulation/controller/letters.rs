@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use probe_policy::engine::{
-    EffectResult, Gate, GateSeen, Incarnation, Input, PerRule, PolicyKey, Question, Reason, Refusal, ReplicaKey,
-    RuleKind, SeatKey, SeatMemory, Span, Time,
+    Dependency, EffectResult, Gate, GateSeen, Incarnation, Input, PerRule, PolicyKey, Question, Reason, Refusal,
+    ReplicaKey, RuleKind, SeatKey, SeatMemory, Span, Time,
 };
 
 use super::super::cluster::Status;
@@ -134,7 +134,10 @@ impl Controller {
         let version = self.version;
         let beaten = report.heartbeat.is_some_and(|heartbeat| heartbeat.ever_beat);
         let whole_at = report.budget.and_then(|budget| budget.whole_at);
-        let status = Status { version, seats, passed, beaten, whole_at };
+        let listed = spec.into_iter().flat_map(|spec| &spec.dependencies);
+        let has_passed = |it: &&Dependency| self.reference.dependencies.get(it.name).is_some_and(|it| it.ever_passed);
+        let dependencies = listed.filter(has_passed).map(|it| (it.name, it.rule.question)).collect();
+        let status = Status { version, seats, passed, beaten, dependencies, whole_at };
         self.send(Request::Status { policy, version, status, intents }, around);
     }
 }

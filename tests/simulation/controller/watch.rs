@@ -82,7 +82,7 @@ impl Controller {
     /// What the leader before had written down.
     pub(super) fn resume(&mut self, cluster: &Cluster, now: Time) {
         let Some((policy, spec)) = self.policy.zip(self.spec.clone()) else { return };
-        let Some(Status { passed, seats, beaten, whole_at, .. }) =
+        let Some(Status { passed, seats, beaten, dependencies, whole_at, .. }) =
             cluster.object.as_ref().map(|object| object.status.clone())
         else {
             return;
@@ -97,6 +97,12 @@ impl Controller {
         if beaten && spec.heartbeat.is_some() {
             self.reference.ever_beat = true;
             self.tell(now, Input::BeatBefore { policy });
+        }
+        for dependency in &spec.dependencies {
+            if dependencies.get(&dependency.name) == Some(&dependency.rule.question) {
+                self.reference.dependencies.passed_before(dependency.name);
+                self.tell(now, Input::DependencyPassedBefore { policy, dependency: dependency.name });
+            }
         }
         for (seat, memory) in seats {
             let is_live = |key: &ReplicaKey| cluster.pod(*key).is_some_and(|pod| pod.lifecycle == Lifecycle::Live);

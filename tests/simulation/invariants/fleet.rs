@@ -194,6 +194,7 @@ impl Fleet<'_> {
                     coverage.shared_restarts += 1;
                 }
                 Some((_, Some(Obstacle::RestartBudget { .. }))) => coverage.over_budget += 1,
+                Some((_, Some(Obstacle::DependencyDown { .. }))) => coverage.blameless += 1,
                 Some(_) | None => {}
             }
             match member.report.gate {
@@ -203,6 +204,8 @@ impl Fleet<'_> {
                 }
                 Some((_, Reason::Held { by: Obstacle::Floor { .. }, .. })) => coverage.held_by_floor += 1,
                 Some((_, Reason::Held { by: Obstacle::SharedFailure { .. }, .. })) => coverage.held_by_sharing += 1,
+                Some((_, Reason::Held { by: Obstacle::DependencyDown { .. }, .. })) => coverage.held_by_dependency += 1,
+                Some((_, Reason::Held { by: Obstacle::DependencyAsked { .. }, .. })) => coverage.asked_first += 1,
                 Some(_) | None => {}
             }
         }
@@ -284,6 +287,9 @@ impl Member<'_> {
             }
             Obstacle::Dwell { .. } => assert!(was_in && spec.dwell.is_some(), "[gate] let in to stay: {pod:?}"),
             Obstacle::Floor { .. } => assert!(was_in || opens, "[gate] let in below the floor: {pod:?}"),
+            Obstacle::DependencyDown { .. } | Obstacle::DependencyAsked { .. } => {
+                assert!(was_in || opens, "[gate] let in for a dependency: {pod:?}");
+            }
             _ => panic!("[gate] held by {by:?}: {pod:?}"),
         }
     }

@@ -1,16 +1,23 @@
 //! What a list of answers comes to, read from its beginning.
 
-use probe_policy::engine::{Evidence, FailureWindow, OutcomeClass, Rule};
+use probe_policy::engine::{Evidence, FailureWindow, OutcomeClass, Rule, Time};
 
 /// The longest window of failures.
 pub const LONGEST: usize = 8;
 
+/// What was answered, from the beginning.
+#[derive(Default)]
+pub struct Answers {
+    entries: Vec<Entry>,
+    judgement: Judgement,
+}
+
 /// What happened to a rule at a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Entry {
+pub enum Entry {
     /// What was concluded before, where the list was cut.
     Before(Judgement),
-    Heard(OutcomeClass),
+    Heard(OutcomeClass, Time),
     /// From here on so many failures or passes decide.
     Terms(Terms),
     /// The rule did not ask for a while.
@@ -28,12 +35,16 @@ pub struct Judgement {
     pub passes: u32,
     pub verdict: Option<Evidence>,
     pub last: Option<OutcomeClass>,
+    /// When the latest failure was heard.
+    pub failed_at: Option<Time>,
+    /// The same, when it was concluded that it fails.
+    pub fails_since: Option<Time>,
     /// The container has passed what is asked.
     pub has_passed: bool,
     pub proof: Proof,
     /// Which of the latest answers were failures, the latest first.
     failures: [bool; LONGEST],
-    pub(super) terms: Terms,
+    terms: Terms,
 }
 
 /// Whether what was concluded counts since an edit.
@@ -49,14 +60,46 @@ pub enum Proof {
 
 /// How many failures or passes decide.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Terms {
+pub struct Terms {
     failure: u32,
     success: u32,
     window: Option<FailureWindow>,
 }
 
+impl Answers {
+    pub fn of(entries: impl IntoIterator<Item = Entry>) -> Self {
+        let entries: Vec<_> = entries.into_iter().collect();
+        Self { judgement: read(&entries), entries }
+    }
+
+    pub fn judgement(&self) -> Judgement {
+        self.judgement
+    }
+
+    pub fn add(&mut self, entry: Entry) {
+        if self.entries.len() > 100 {
+            self.entries = vec![Entry::Before(self.judgement)];
+        }
+        self.entries.push(entry);
+        self.judgement = read(&self.entries);
+    }
+
+    pub fn add_once(&mut self, entry: Entry) {
+        if self.entries.last() != Some(&entry) {
+            self.add(entry);
+        }
+    }
+
+    /// From here on so many failures or passes decide, if they did not before.
+    pub fn judge_by(&mut self, terms: Terms) {
+        if self.judgement.terms != terms {
+            self.add(Entry::Terms(terms));
+        }
+    }
+}
+
 /// Reads a list of answers from its beginning.
-pub(super) fn read(entries: &[Entry]) -> Judgement {
+fn read(entries: &[Entry]) -> Judgement {
     let mut all = Judgement::default();
     for entry in entries {
         match entry {
@@ -74,7 +117,7 @@ pub(super) fn read(entries: &[Entry]) -> Judgement {
                 }
                 all.verdict = all.verdict.filter(|_| all.proof != Proof::Preparing);
             }
-            Entry::Heard(class) => match class.evidence() {
+            Entry::Heard(class, at) => match class.evidence() {
                 Evidence::Pass => {
                     (all.passes, all.fails, all.last, all.has_passed) = (all.passes + 1, 0, Some(*class), true);
                     all.failures.rotate_right(1);
@@ -82,6 +125,7 @@ pub(super) fn read(entries: &[Entry]) -> Judgement {
                 }
                 Evidence::Fail => {
                     (all.fails, all.passes, all.last) = (all.fails + 1, 0, Some(*class));
+                    all.failed_at = Some(*at);
                     all.failures.rotate_right(1);
                     all.failures[0] = true;
                 }
@@ -90,6 +134,7 @@ pub(super) fn read(entries: &[Entry]) -> Judgement {
         }
         let terms = all.terms;
         if terms.failure > 0 && all.fails(terms) {
+            all.fails_since = all.fails_since.filter(|_| all.verdict == Some(Evidence::Fail)).or(all.failed_at);
             all.verdict = Some(Evidence::Fail);
         } else if terms.success > 0 && all.passes >= terms.success {
             (all.verdict, all.proof) = (Some(Evidence::Pass), Proof::Given);
@@ -114,7 +159,7 @@ impl Judgement {
 }
 
 impl Terms {
-    pub(super) fn of(rule: &Rule) -> Self {
+    pub fn of(rule: &Rule) -> Self {
         Self {
             failure: rule.failure_threshold.get(),
             success: rule.success_threshold.get(),
