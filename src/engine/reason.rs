@@ -283,6 +283,17 @@ impl Reason {
         matches!(self, Self::Passed { .. } | Self::Failed { .. } | Self::FailedOften { .. })
     }
 
+    /// The dependency for whose sake a replica is held.
+    pub(super) const fn dependency(self) -> Option<DependencyName> {
+        match self {
+            Self::Held {
+                by: Obstacle::DependencyDown { dependency, .. } | Obstacle::DependencyAsked { dependency, .. },
+                ..
+            } => Some(dependency),
+            _ => None,
+        }
+    }
+
     /// One word for it, as a condition's or an event's `reason`.
     pub const fn name(self) -> &'static str {
         match self {

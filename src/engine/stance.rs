@@ -78,7 +78,8 @@ impl Stance {
             self.spared = failures;
         }
         // A streak that goes on is no news: the reason stays the one of the decision.
-        if self.held.is_none_or(|(held, why)| held != gate || why.name() != reason.name()) {
+        let is_alike = |why: Reason| why.name() == reason.name() && why.dependency() == reason.dependency();
+        if self.held.is_none_or(|(held, why)| held != gate || !is_alike(why)) {
             self.held = Some((gate, reason));
         }
         // A new replica that stays outside has not been ejected from anything.

@@ -6,7 +6,7 @@ use probe_policy::api::conditions::DEPENDENCY_DOWN;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Cluster, Fleet, Namespace, RULES, UNGUARDED, Witness, condition, container, eventually, pod, seconds,
+    Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, condition, container, eventually, pod, seconds,
 };
 
 /// The part of the script that the store plays.
@@ -41,7 +41,7 @@ async fn while_a_dependency_fails_nobody_is_ejected_and_a_fault_of_ones_own_stil
     assert!(message.starts_with("store is down since ") && message.contains("held for it: fake-"), "{message}");
     stands(&namespace, "Up").await;
 
-    let ejected = witness.leaves_pool("fake-1", start).await;
+    let ejected = witness.sees("fake-1", What::GateClosed, start).await;
     assert!(ejected > start + seconds(89), "ejected at {ejected}, {} after the start", ejected - start);
     let moved = witness.since(start).into_iter().filter(|it| it.pod.starts_with("fake-") && it.at < ejected);
     assert_eq!(moved.collect::<Vec<_>>(), []);

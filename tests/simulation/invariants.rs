@@ -84,7 +84,7 @@ impl Controller {
             fleet.check_judgements();
             self.check_dependencies(report);
             for member in &fleet.members {
-                self.check_excuse(member, now);
+                self.check_excuse(member, effects, now);
             }
             fleet.check_presence();
             fleet.check_stretch(around);

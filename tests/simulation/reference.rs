@@ -18,7 +18,7 @@ use judgement::{Answers, Entry, Terms};
 pub use judgement::{Judgement, LONGEST, Proof};
 
 /// How long after its deadline an answer is still taken.
-pub const OVERDUE: Span = Span::from_secs(5);
+const OVERDUE: Span = Span::from_secs(5);
 
 /// What a controller has been told so far.
 #[derive(Default)]

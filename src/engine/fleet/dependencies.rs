@@ -208,8 +208,11 @@ impl Asked {
     }
 
     fn finish(&mut self, serial: u32, outcome: Outcome, waited_for: Option<Time>, now: Time) -> Option<Answered> {
+        let frees = self.give_up(now);
         let was_failing = self.is_failing();
-        let evidence = self.judge.finish(serial, outcome, &self.dependency.rule, now)?;
+        let Some(evidence) = self.judge.finish(serial, outcome, &self.dependency.rule, now) else {
+            return frees.then_some(Answered { matters: true, tells: None });
+        };
         let is_waited_for = self.answered < waited_for;
         self.answered = Some(self.judge.asked());
         self.ever_passed |= evidence == Evidence::Pass;

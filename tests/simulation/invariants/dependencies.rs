@@ -1,13 +1,13 @@
 //! What holds of dependencies: when they are asked, and what their failure excuses.
 
 use probe_policy::engine::{
-    DependencyAttempt, DependencyState, Gate, Obstacle, PolicyReport, Reason, RuleKind, Span, Time, Transition,
-    WhenDown,
+    DependencyAttempt, DependencyState, Effect, Evidence, Gate, Obstacle, PolicyReport, Reason, RuleKind, Span, Time,
+    Transition, WhenDown,
 };
 
 use super::super::controller::Controller;
-use super::super::reference::{Naive, OVERDUE, is_resting};
-use super::{LATE, Member};
+use super::super::reference::{Judgement, Naive, is_resting};
+use super::Member;
 
 /// Between two attempts at a dependency at least.
 const SPACING: Span = Span::from_millis(100);
@@ -20,8 +20,9 @@ impl Controller {
         assert!(!is_resting(spec, now), "[dependency] asked in a pause");
         let asked = self.reference.dependencies.get(attempt.dependency).expect("[gone] it is not listed");
         assert!(!asked.is_under_way(), "[dependency] two attempts at once");
-        let is_early = asked.began.is_some_and(|began| began + SPACING > now);
-        assert!(!is_early, "[burst] a dependency is asked again after less than {SPACING}");
+        // Its period may be over soon after it was asked for somebody's sake.
+        let is_early = asked.began_before.is_some_and(|began| began + SPACING > now);
+        assert!(!is_early, "[burst] a dependency is asked three times in less than {SPACING}");
     }
 
     /// The engine holds of each what its answers come to.
@@ -62,11 +63,14 @@ impl Controller {
         }
     }
 
-    /// Whoever is held for a dependency is so while that fails, or until it was asked, which is not for long.
-    pub(super) fn check_excuse(&self, member: &Member<'_>, now: Time) {
+    /// Whoever is held for a dependency is so while that fails, or until it was asked, which it is at once.
+    pub(super) fn check_excuse(&self, member: &Member<'_>, effects: &[Effect], now: Time) {
         let Some((Gate::Open, Reason::Held { by, .. })) = member.report.gate else { return };
-        let spec = self.spec.as_ref().expect("[gone] held by no policy");
-        let failed = member.naive.judgement(RuleKind::Readiness).failed_at;
+        let Judgement { verdict, failed_at: failed, .. } = member.naive.judgement(RuleKind::Readiness);
+        // Whoever is let alone stays as it is, and so does whoever no rule concludes anything of.
+        if verdict != Some(Evidence::Fail) || member.is_paused || !Naive::is_gated(member.pod) {
+            return;
+        }
         match by {
             Obstacle::DependencyDown { dependency, .. } => {
                 let asked = self.reference.dependencies.get(dependency).expect("[gone] it is not listed");
@@ -74,11 +78,15 @@ impl Controller {
             }
             Obstacle::DependencyAsked { dependency, since } => {
                 let asked = self.reference.dependencies.get(dependency).expect("[gone] it is not listed");
-                assert!(asked.answered < Some(since), "[dependency] {dependency} was asked");
-                let timeout = spec.dependencies.iter().map(|it| it.rule.timeout).max().unwrap_or_default();
-                // One attempt that began before, and one for it, neither of which is ever answered.
-                let most = timeout + OVERDUE + SPACING;
-                assert!(since + most + most + LATE >= now, "[dependency] it waits since {:?}", now.since(since));
+                assert!(
+                    asked.answered < Some(since),
+                    "[dependency] {dependency} was asked: {:?} {:?}",
+                    member.naive.judgement(RuleKind::Readiness),
+                    member.report
+                );
+                let begins = effects.iter().any(|effect| matches!(effect, Effect::AskDependency { attempt, .. } if attempt.dependency == dependency));
+                let is_soon = begins || asked.is_under_way() || asked.began.is_some_and(|began| began + SPACING > now);
+                assert!(is_soon, "[dependency] {dependency} is not asked");
             }
             _ => {}
         }

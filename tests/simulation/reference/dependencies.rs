@@ -20,8 +20,9 @@ pub struct Asked {
     pub ever_passed: bool,
     answers: Answers,
     under_way: Option<UnderWay>,
-    /// When the latest attempt began.
+    /// When the latest attempt began, and when the one before.
     pub began: Option<Time>,
+    pub began_before: Option<Time>,
     /// When that attempt began which was the latest to end, or to be given up.
     pub answered: Option<Time>,
     /// When an answer last ended its failing.
@@ -62,7 +63,7 @@ impl Dependencies {
     pub fn began(&mut self, attempt: DependencyAttempt, deadline: Time, now: Time) {
         let asked = self.0.get_mut(&attempt.dependency).expect("it is listed");
         asked.under_way = Some(UnderWay { serial: attempt.serial, began: now, deadline });
-        asked.began = Some(now);
+        asked.began_before = asked.began.replace(now);
     }
 
     pub fn heard(&mut self, attempt: DependencyAttempt, class: OutcomeClass, now: Time) {
@@ -100,6 +101,7 @@ impl Asked {
             answers: Answers::default(),
             under_way: None,
             began: None,
+            began_before: None,
             answered: None,
             recovered: None,
         }
