@@ -4,7 +4,7 @@ use super::super::{BudgetSettings, Obstacle, Time};
 
 /// How much of a budget is spent, as the one instant at which it is whole again if nothing more is spent: a bucket of
 /// tokens that every restart empties by one, and that fills evenly.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(in super::super) struct Budget {
     whole_at: Time,
 }

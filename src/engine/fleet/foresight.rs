@@ -9,13 +9,15 @@ use super::super::{
     WouldHave, gate,
 };
 use super::seats::{Memory, Seats};
-use super::{Fleet, Look};
+use super::{Budget, Fleet, Look};
 
 /// What an observed policy would have done, and what that would have left behind.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Foresight {
     /// The seats, with the restarts that were not carried out.
     pub(super) seats: Seats,
+    /// What they would have spent.
+    pub(super) budget: Budget,
     pub(in super::super) would_have: WouldHave,
 }
 
@@ -38,6 +40,12 @@ impl Fleet {
     /// The seats that decisions are taken on.
     pub(super) fn seats_decided_on(&self) -> &Seats {
         self.foresight.as_ref().map_or(&self.seats, |foresight| &foresight.seats)
+    }
+
+    /// The budget that decisions are taken on: what would be spent of it, and at least what is.
+    pub(super) fn budget_decided_on(&self) -> Budget {
+        let spent = self.restarts.budget;
+        self.foresight.as_ref().map_or(spent, |foresight| spent.max(foresight.budget))
     }
 
     /// Notes where the gate of a replica would stand.
@@ -91,6 +99,7 @@ impl Fleet {
     /// Notes a restart that is not carried out. Until its failure is over it has its place among the others as if it were.
     pub(super) fn foresee_restart(
         &mut self,
+        spec: &Policy,
         seat: SeatKey,
         order: Order,
         rule: RuleKind,
@@ -98,6 +107,7 @@ impl Fleet {
         look: &mut Look<'_, '_>,
     ) {
         let shared = self.is_shared(rule);
+        let budget = self.budget_decided_on();
         let Some(foresight) = &mut self.foresight else { return };
         let Some(Some(replica)) = look.replicas.get_mut(index as usize) else { return };
         let Some(foreseen) = &mut replica.foreseen else { return };
@@ -105,6 +115,8 @@ impl Fleet {
         let seat = foresight.seats.open(seat);
         seat.decide(replica.key, rule, order, look.now);
         seat.carry_out(look.now);
+        foresight.budget = budget;
+        foresight.budget.spend(spec.restart.budget, look.now);
         let counts = &mut foresight.would_have;
         counts.restarted += 1;
         counts.in_startup += u32::from(order.stage_of_life == StageOfLife::Starting);

@@ -323,6 +323,9 @@ impl Fleet {
             self.look_at_all(look);
         }
         self.restarts.budget.fit(spec.restart.budget, look.now);
+        if let Some(foresight) = &mut self.foresight {
+            foresight.budget.fit(spec.restart.budget, look.now);
+        }
         if !self.dependencies.is_empty() {
             self.ask_dependencies(&spec, look);
         }
@@ -395,7 +398,7 @@ impl Fleet {
             first.or(tries, "trial of the breaker");
         }
         let budget = spec.restart.budget.filter(|_| !self.wanting.is_empty());
-        let next = budget.map(|budget| self.restarts.budget.next(budget, look.now)).filter(|at| *at > look.now);
+        let next = budget.map(|budget| self.budget_decided_on().next(budget, look.now)).filter(|at| *at > look.now);
         first.or(next, "restart budget grows");
         let foreseen = || self.foresight.iter().map(|foresight| &foresight.seats);
         for seats in std::iter::once(&self.seats).chain(foreseen()) {

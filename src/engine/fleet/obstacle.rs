@@ -63,7 +63,7 @@ impl Fleet {
         let intents = self.seats.opened().filter_map(|(_, seat)| seat.memory.intent);
         let decided = intents.filter(|intent| intent.stage != IntentStage::CarriedOut).count();
         let decided = u32::try_from(decided).unwrap_or(u32::MAX);
-        self.restarts.budget.obstacle(settings, decided, look.now)
+        self.budget_decided_on().obstacle(settings, decided, look.now)
     }
 
     /// What in the replica's owner does.

@@ -157,7 +157,7 @@ impl Fleet {
         self.breakers.decided(replica, seat_key);
         replica.obstacle = None;
         if self.foresight.is_some() {
-            self.foresee_restart(seat_key, order, rule, index, look);
+            self.foresee_restart(spec, seat_key, order, rule, index, look);
             return others + 1;
         }
         self.seats.open(seat_key).decide(replica.key, rule, order, look.now);

@@ -68,6 +68,19 @@ fn after_a_restart_that_is_not_carried_out_the_seat_waits_as_after_one_that_is()
 }
 
 #[test]
+fn restarts_that_are_not_carried_out_are_spent_of_the_budget() {
+    let budget = BudgetSettings { restarts: NonZeroU32::MIN, per: Span::from_secs(100) };
+    let restart = RestartSettings { budget: Some(budget), max_concurrent: Amount::Count(3), ..policy().restart };
+    let mut bench = observed(|spec| spec.restart = restart, 3);
+    for replica in 0..2 {
+        bench.answers.insert((replica, RuleKind::Liveness), OutcomeClass::NoResponse);
+    }
+    bench.pass(150);
+    assert_eq!([0, 1].map(|replica| would_have_restarted(&bench, replica)), [vec![6], vec![106]]);
+    assert_eq!(bench.report().budget.unwrap().left, 1, "nothing was spent");
+}
+
+#[test]
 fn a_restart_in_startup_is_told_from_others() {
     let mut bench = observed(|_| {}, 0);
     bench.add(0);
