@@ -9,14 +9,14 @@ use probe_policy::api::{ProbePolicy, SLICE_MANAGER};
 use probe_policy::fake_app::load::Outcome;
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, seconds};
+use crate::support::{Cluster, Fleet, Namespace, UNGUARDED, What, Witness, eventually, rules_by_slices, seconds};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
 async fn a_service_without_a_selector_sends_nothing_to_a_pod_that_is_out_and_the_pods_need_no_gate() {
     let cluster = Cluster::shared().await;
     let namespace = Namespace::new(&cluster, "slices").await;
-    namespace.policy("fake", &["mode: Enforce", &by_slices(), UNGUARDED]).await;
+    namespace.policy("fake", &["mode: Enforce", &rules_by_slices(), UNGUARDED]).await;
     let lost = json!([{"replica": 1, "at": 4, "dependencyLost": {"for": 7}}]);
     let fleet = Fleet::stateful_set(2).ungated().unselected().faults(lost);
     let witness = Witness::new(&namespace).await;
@@ -52,7 +52,7 @@ async fn a_service_without_a_selector_sends_nothing_to_a_pod_that_is_out_and_the
 async fn a_deleted_policy_leaves_its_service_with_every_pod_that_runs() {
     let cluster = Cluster::shared().await;
     let namespace = Namespace::new(&cluster, "slices-left").await;
-    namespace.policy("fake", &["mode: Enforce", &by_slices(), UNGUARDED]).await;
+    namespace.policy("fake", &["mode: Enforce", &rules_by_slices(), UNGUARDED]).await;
     let lost = json!([{"replica": 1, "at": 2, "dependencyLost": {"for": 3000}}]);
     let witness = Witness::new(&namespace).await;
     let start = namespace.launch(&Fleet::stateful_set(2).ungated().unselected().faults(lost)).await;
@@ -70,7 +70,7 @@ async fn a_service_that_has_a_selector_keeps_the_clusters_own_slices() {
     let cluster = Cluster::shared().await;
     let namespace = Namespace::new(&cluster, "slices-selector").await;
     namespace.launch(&Fleet::stateful_set(1).ungated()).await;
-    namespace.policy("fake", &["mode: Enforce", &by_slices(), UNGUARDED]).await;
+    namespace.policy("fake", &["mode: Enforce", &rules_by_slices(), UNGUARDED]).await;
     namespace.condition("fake", "ServiceUnusable", "HasSelector").await;
     let slices = namespace.api::<EndpointSlice>().list(&ListParams::default()).await.unwrap().items;
     assert!(slices.iter().all(|slice| !is_ours(slice)), "{slices:?}");
@@ -99,11 +99,6 @@ async fn the_controllers_account_may_touch_no_slice_but_its_own() {
         there => Err(format!("{there:?}")),
     })
     .await;
-}
-
-/// The rules of a pool that is told by slices of the Service `fake`.
-fn by_slices() -> String {
-    RULES.replace("pool: {minReady: 0}", "pool: {minReady: 0, through: EndpointSlice, service: fake}")
 }
 
 fn slice(name: &str, manager: &str) -> Value {

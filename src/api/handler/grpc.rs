@@ -17,7 +17,7 @@ use crate::api::{Port, checks};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct GrpcSpec {
     /// The pod's port: a number from 1 to 65535, or the name of a port that the container declares.
-    #[schemars(extend("maxLength" = 15))]
+    #[schemars(extend("maxLength" = 64))]
     #[x_kube(validation = checks::PORT.rule())]
     pub port: IntOrString,
 

@@ -31,6 +31,11 @@ pub const UNGUARDED: &str = "
 restart: {maxConcurrent: 100%, backoff: {initial: 0s}, giveUpAfter: 0, gracePeriod: 1s}
 ";
 
+/// The same for a pool that is told by slices of the Service `fake`.
+pub fn rules_by_slices() -> String {
+    RULES.replace("pool: {minReady: 0}", "pool: {minReady: 0, through: EndpointSlice, service: fake}")
+}
+
 /// A namespace that goes with everything in it when the test ends, however it ends.
 pub struct Namespace {
     pub name: String,
