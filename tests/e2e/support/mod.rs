@@ -15,6 +15,6 @@ pub use controllers::{leader, other_leader, scale};
 pub use eventually::{eventually, let_pass, seconds, until};
 pub use fleet::{Fleet, SIDECAR, container, pod};
 pub use kubectl::{kubectl, kubectl_with};
-pub use namespace::{Namespace, RULES, UNGUARDED, condition};
+pub use namespace::{Namespace, RULES, UNGUARDED, condition, rules_by_slices};
 pub use process::Process;
 pub use witness::{Happening, What, Witness};
