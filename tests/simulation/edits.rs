@@ -47,7 +47,7 @@ fn usual(phase: Phase) -> Policy {
         restart: RestartSettings {
             method: RestartMethod::Evict,
             max_concurrent: Amount::Count(2),
-            backoff: Backoff { initial: Span::from_secs(2), max: Span::from_secs(8), reset_after: Span::from_secs(30) },
+            backoff: Backoff { initial: Span::from_secs(4), max: Span::from_secs(16), reset_after: Span::from_secs(30) },
             grace_period: Span::from_secs(1),
             budget: None,
             deadline: LATEST,
@@ -92,8 +92,8 @@ pub fn edit(spec: &mut Policy, random: &mut Random) {
         }
         16 => spec.fleet.shared_failure = random.pick(&[SharedFailure::Hold, SharedFailure::Ignore]),
         17 => spec.restart.max_concurrent = random.pick(&[Amount::Count(1), Amount::Count(3), Amount::Percent(50)]),
-        18 => spec.restart.backoff.initial = seconds(random, 8),
-        19 => spec.restart.backoff.max = seconds(random, 20),
+        18 => spec.restart.backoff.initial = seconds(random, 30),
+        19 => spec.restart.backoff.max = seconds(random, 40),
         20 => spec.restart.backoff.reset_after = Span::from_secs(10) + seconds(random, 50),
         21 => spec.restart.deadline = SHORTEST_DEADLINE + seconds(random, 40),
         22 => spec.restart.give_up_after = NonZeroU32::new(random.below(4) as u32),
