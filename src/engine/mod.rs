@@ -56,6 +56,7 @@ mod hearing;
 mod input;
 mod judge;
 mod keys;
+mod obstacle;
 mod outcome;
 mod pause;
 mod policy;
@@ -105,6 +106,7 @@ pub use keys::{
     AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, RevisionKey, SeatKey, Slot,
     TransitionId,
 };
+pub use obstacle::{Among, Obstacle};
 pub use outcome::{Evidence, Failure, Outcome, OutcomeClass};
 pub use pause::Pause;
 pub use policy::{
@@ -113,7 +115,7 @@ pub use policy::{
     WhenBelow,
 };
 pub use pulse::Presence;
-pub use reason::{Among, Obstacle, Reason};
+pub use reason::Reason;
 pub use report::{
     BreakerReport, BudgetReport, DependencyReport, DependencyState, FloorReport, HeartbeatReport, PartReport,
     PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport,

@@ -47,7 +47,11 @@ fn usual(phase: Phase) -> Policy {
         restart: RestartSettings {
             method: RestartMethod::Evict,
             max_concurrent: Amount::Count(2),
-            backoff: Backoff { initial: Span::from_secs(4), max: Span::from_secs(16), reset_after: Span::from_secs(30) },
+            backoff: Backoff {
+                initial: Span::from_secs(4),
+                max: Span::from_secs(16),
+                reset_after: Span::from_secs(30),
+            },
             grace_period: Span::from_secs(1),
             budget: None,
             deadline: LATEST,
