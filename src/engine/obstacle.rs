@@ -109,6 +109,14 @@ pub enum Among {
 }
 
 impl Obstacle {
+    /// The dependency that it is about.
+    pub const fn dependency(self) -> Option<DependencyName> {
+        if let Self::DependencyDown { dependency, .. } | Self::DependencyAsked { dependency, .. } = self {
+            return Some(dependency);
+        }
+        None
+    }
+
     /// One word for it.
     pub const fn name(self) -> &'static str {
         match self {

@@ -182,13 +182,8 @@ impl Reason {
 
     /// The dependency for whose sake a replica is held.
     pub(super) const fn dependency(self) -> Option<DependencyName> {
-        match self {
-            Self::Held {
-                by: Obstacle::DependencyDown { dependency, .. } | Obstacle::DependencyAsked { dependency, .. },
-                ..
-            } => Some(dependency),
-            _ => None,
-        }
+        let Self::Held { by, .. } = self else { return None };
+        by.dependency()
     }
 
     /// One word for it, as a condition's or an event's `reason`.
