@@ -242,7 +242,9 @@ impl Controller {
             }
             1 => {
                 around.recent.note(Fault::AnswerLate, *now);
-                (class, timeout + Span::from_millis(random.below(9_000)))
+                // Many come about when they are given up.
+                let late = if random.one_in(2) { random.below(9_000) } else { 4_700 + random.below(600) };
+                (class, timeout + Span::from_millis(late))
             }
             2 => {
                 around.recent.note(Fault::ProberError, *now);

@@ -144,8 +144,12 @@ impl World {
     }
 
     fn fault(&mut self) {
-        // Most of what there is to see needs a replica that fails.
-        let fault = if self.random.one_in(4) { Fault::Stuck } else { self.random.pick(&Fault::ALL).0 };
+        // Most of what there is to see needs a replica that fails, and much a policy that is paused meanwhile.
+        let fault = match self.random.below(16) {
+            0..4 => Fault::Stuck,
+            4 => Fault::PolicyPaused,
+            _ => self.random.pick(&Fault::ALL).0,
+        };
         if self.happens(fault) {
             self.recent.note(fault, self.now);
         }
