@@ -102,6 +102,40 @@ fn an_answer_that_never_comes_is_not_waited_for_for_ever() {
 }
 
 #[test]
+fn nor_is_one_that_comes_too_late_the_moment_that_it_would_be_given_up() {
+    let mut bench = fleet(depending(WhenDown::HoldEjections));
+    bench.dependency = None;
+    fail_readiness(&mut bench, 0);
+    bench.pass(6);
+    let asked = DependencyAttempt { policy: POLICY, dependency: store(), serial: bench.dependency_attempts - 1 };
+    bench.now = bench.now + Span::from_secs(1);
+    let outcome = Outcome { class: OutcomeClass::Passed, took: Span::from_secs(6) };
+    bench.tell(Input::DependencyAnswered { attempt: asked, outcome });
+    bench.settle();
+    assert_eq!(ejections(&bench, 0), [10]);
+}
+
+#[test]
+fn whoever_has_waited_for_an_answer_once_waits_for_another_the_next_time() {
+    let mut bench = fleet(depending(WhenDown::HoldEjections));
+    bench.dependency = None;
+    fail_readiness(&mut bench, 0);
+    bench.pass(1);
+    let by = |bench: &Bench| bench.report().replica_reports[0].gate.map(|(_, reason)| reason.name());
+    assert_eq!(by(&bench), Some("DependencyAsked"));
+    // It is let alone while the dependency is asked, and its rule begins anew.
+    bench.show(0, |seen| seen.paused_until = Some(Time::ZERO + Span::from_secs(12)));
+    let spec = depending(WhenDown::HoldEjections);
+    bench.set(Policy { rules: PerRule { readiness: None, ..policy().rules }, ..spec.clone() });
+    bench.dependency = Some(OutcomeClass::Passed);
+    bench.pass(7);
+    bench.dependency = None;
+    bench.set(spec);
+    bench.pass(2);
+    assert_eq!((by(&bench), ejections(&bench, 0)), (Some("DependencyAsked"), vec![]));
+}
+
+#[test]
 fn restarts_are_held_for_it_only_if_it_says_so() {
     for (when_down, restarts) in [(WhenDown::HoldEjections, vec![(6, 0)]), (WhenDown::HoldAll, vec![(21, 0)])] {
         let mut policy = depending(when_down);

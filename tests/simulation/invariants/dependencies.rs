@@ -79,7 +79,10 @@ impl Controller {
             Obstacle::DependencyAsked { dependency, since } => {
                 let asked = self.reference.dependencies.get(dependency).expect("[gone] it is not listed");
                 assert!(asked.answered < Some(since), "[dependency] {dependency} was asked");
-                let begins = effects.iter().any(|effect| matches!(effect, Effect::AskDependency { attempt, .. } if attempt.dependency == dependency));
+                let begins = effects.iter().any(|effect| match effect {
+                    Effect::AskDependency { attempt, .. } => attempt.dependency == dependency,
+                    _ => false,
+                });
                 let is_soon = begins || asked.is_under_way() || asked.began.is_some_and(|began| began + SPACING > now);
                 assert!(is_soon, "[dependency] {dependency} is not asked");
             }
