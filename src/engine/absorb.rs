@@ -112,6 +112,7 @@ impl Engine {
             self.forget(old.key);
         }
         let policy = seen.policy;
+        self.pauses.extend(seen.paused_until.zip(policy));
         let slot = &mut self.replicas[index];
         let mut edited_away = false;
         let change = match slot {

@@ -140,7 +140,7 @@ pub struct Engine {
     fleet_agenda: Agenda,
     /// The policies under which every replica may stand otherwise than it was counted.
     uncounted: BTreeSet<PolicyKey>,
-    /// When policies go on by themselves, with all their replicas at once.
+    /// When policies or replicas of theirs go on by themselves, and how these stand is to be counted before any decision.
     pauses: BTreeSet<(Time, PolicyKey)>,
     rechecks: Rechecks,
     /// Beats until then may not have reached us.

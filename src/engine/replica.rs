@@ -11,8 +11,8 @@ use super::pulse::Pulse;
 use super::seat::StageOfLife;
 use super::{
     Container, ContainerState, Evidence, GateSeen, Incarnation, Lifecycle, Observation, Obstacle, OutcomeClass, Pause,
-    PerRule, Place, Policy, Presence, ReplicaKey, ReplicaState, RuleKind, SeatKey, Stretch, Target, TargetProblem,
-    Time, Verdict,
+    PerRule, Place, Policy, PolicyKey, Presence, ReplicaKey, ReplicaState, RuleKind, SeatKey, Stretch, Target,
+    TargetProblem, Time, Verdict,
 };
 
 /// One replica.
@@ -25,8 +25,8 @@ pub(super) struct Replica {
     pub(super) gate: GateKeeper,
     /// What enforcing would have made of it; only while its policy observes.
     pub(super) foreseen: Option<Box<Foreseen>>,
-    /// The seat, where the owner gives none but the engine did.
-    pub(super) assigned: Option<SeatKey>,
+    /// The seat, where the owner gives none but the engine did, among those of that policy.
+    assigned: Option<(PolicyKey, SeatKey)>,
     /// What last stood in the way of a restart, so that it is told once.
     pub(super) obstacle: Option<Obstacle>,
     /// When its gate is opened since no policy selects it.
@@ -206,8 +206,20 @@ impl Replica {
     pub(super) fn seat(&self) -> Option<SeatKey> {
         match (self.seen.place, self.seen.owner) {
             (Place::Fixed(slot), Some(owner)) => Some(SeatKey { owner, slot }),
-            (Place::Any | Place::Fixed(_), _) => self.assigned,
+            (Place::Any | Place::Fixed(_), _) => {
+                self.assigned.filter(|(policy, _)| self.seen.policy == Some(*policy)).map(|(_, seat)| seat)
+            }
         }
+    }
+
+    /// It sits there from now on, as long as the policy that keeps it does.
+    pub(super) fn sit(&mut self, seat: SeatKey) {
+        self.assigned = self.seen.policy.map(|policy| (policy, seat));
+    }
+
+    /// It sits nowhere any more, unless its owner gives it a seat.
+    pub(super) fn stand_up(&mut self) {
+        self.assigned = None;
     }
 
     /// The container that stands for the replica: the one that the first of its rules means.

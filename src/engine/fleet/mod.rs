@@ -150,6 +150,7 @@ impl Fleet {
         self.standings.change(counted.in_fleet(key), Latest::default());
         self.wanting.remove(&replica.key.index);
         self.seats.vacate(replica.key);
+        replica.stand_up();
         if let Some(foresight) = &mut self.foresight {
             foresight.seats.vacate(replica.key);
         }

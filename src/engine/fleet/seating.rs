@@ -47,7 +47,7 @@ impl Fleet {
         if let Some((key, seat)) = key.and_then(|key| Some((key, self.seats.open_known(key)?))) {
             seat.memory.occupant = Some(replica.key);
             if replica.seen.place == Place::Any {
-                replica.assigned = Some(key);
+                replica.sit(key);
             }
         }
     }
@@ -59,7 +59,7 @@ impl Fleet {
         }
         let key = SeatKey { owner: replica.seen.owner?, slot: Slot::Nth(self.next_nth) };
         self.next_nth = self.next_nth.saturating_add(1);
-        replica.assigned = Some(key);
+        replica.sit(key);
         Some(key)
     }
 

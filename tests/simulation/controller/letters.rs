@@ -34,7 +34,9 @@ pub(super) enum Request {
 impl Controller {
     pub(super) fn send(&mut self, request: Request, around: &mut Around<'_>) {
         let Around { random, now, .. } = around;
-        let arrives_at = *now + Span::from_millis(random.below(200));
+        // Now and then the API server takes its time.
+        let longest = if random.one_in(8) { 1_800 } else { 200 };
+        let arrives_at = *now + Span::from_millis(random.below(longest));
         let answer_at = arrives_at + Span::from_millis(random.below(200));
         let refused = match (&request, self.role) {
             (Request::Status { .. }, Role::Fenced) => Some(Refusal::Changed),
