@@ -19,6 +19,7 @@ use super::cluster::{Pod, Restarted, Seating};
 use super::controller::{Around, Controller, Role};
 use super::edits::SHORTEST_DEADLINE;
 use super::ledger::Terms;
+use super::limits::Limits;
 use super::reference::{Naive, has_rules, is_paused};
 use own::{Judged, Own};
 use parts::Parts;
@@ -72,7 +73,7 @@ impl Controller {
             assert!(at > now, "[busy] still due after a poll: {why}");
         }
         for effect in effects {
-            self.check_identity(effect, now);
+            self.check_identity(effect, around.cluster.limits, now);
         }
         let mut written = std::mem::take(&mut self.history.written);
         let gates = effects.iter().filter(|effect| matches!(effect, Effect::SetGate { .. })).count();
@@ -140,7 +141,7 @@ impl Controller {
     }
 
     /// No effect is for a container that is gone, or was never shown.
-    fn check_identity(&self, effect: &Effect, now: Time) {
+    fn check_identity(&self, effect: &Effect, limits: Limits, now: Time) {
         let shown = |replica: &ReplicaKey| self.shown.get(&replica.index).filter(|pod| pod.key == *replica);
         match effect {
             Effect::StartAttempt { attempt, incarnation, .. } => {
@@ -159,7 +160,9 @@ impl Controller {
                 let under_way = naive.under_way(attempt.rule);
                 assert!(under_way < most, "[turn] {under_way} attempts under way, and another begins");
                 let waited = naive.asked(attempt.rule).map(|asked| now.since(asked) + LATE);
-                let is_steady = rule.fast_period.is_none() && rule.startup_period.is_none();
+                // Where periods may be stretched, they may also shrink.
+                let is_steady =
+                    rule.fast_period.is_none() && rule.startup_period.is_none() && limits.attempts.is_none();
                 let is_early = waited.is_some_and(|waited| is_steady && waited < rule.period);
                 assert!(!is_early, "[burst] the {} rule asks again after {waited:?}", attempt.rule);
             }

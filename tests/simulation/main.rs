@@ -23,17 +23,19 @@ use std::thread;
 use coverage::Coverage;
 use world::World;
 
-const SEEDS: u64 = 560;
+/// What `SIMULATION_WORLDS` may say otherwise.
+const WORLDS: u64 = 640;
 const STEPS: u64 = 1_600;
 
 #[test]
 fn a_million_steps_break_no_invariant_and_leave_nothing_out() {
-    if let Some(seed) = seed() {
+    if let Some(seed) = number("SIMULATION_SEED") {
         println!("{}", run(seed..seed + 1, true));
         return;
     }
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get) as u64;
-    let share = |n| SEEDS * n / threads..SEEDS * (n + 1) / threads;
+    let worlds = number("SIMULATION_WORLDS").unwrap_or(WORLDS);
+    let share = |n| worlds * n / threads..worlds * (n + 1) / threads;
     let reached = thread::scope(|scope| {
         let running: Vec<_> = (0..threads).map(|n| scope.spawn(move || run(share(n), false))).collect();
         let mut all = Coverage::default();
@@ -75,7 +77,7 @@ fn run(seeds: Range<u64>, is_traced: bool) -> Coverage {
     reached
 }
 
-/// The one seed to be repeated, if there is one.
-fn seed() -> Option<u64> {
-    std::env::var("SIMULATION_SEED").ok().map(|seed| seed.parse().expect("SIMULATION_SEED is a number"))
+/// What a variable of the environment says, if it is set.
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|number| number.parse().unwrap_or_else(|_| panic!("{name} is a number")))
 }

@@ -33,6 +33,31 @@ fn a_loop_is_a_loop_across_new_names() {
 }
 
 #[test]
+fn a_seat_is_nobody_elses_though_its_number_was_given_by_a_policy_that_is_gone() {
+    let restart = RestartSettings { max_concurrent: Amount::Percent(100), ..policy().restart };
+    let mut bench = Bench::with(Policy { restart, ..policy() });
+    add_unnumbered(&mut bench, 0);
+    bench.pass(3);
+    bench.answer(0, OutcomeClass::NoResponse);
+    bench.restart_result = EffectResult::Refused(Refusal::Failed);
+    bench.pass(4);
+    bench.tell(Input::PolicyRemoved { policy: POLICY });
+    let other = PolicyKey(1);
+    bench.tell(Input::PolicySet { policy: other, spec: Box::new(Policy { restart, ..policy() }) });
+    bench.show(0, |seen| seen.policy = Some(other));
+    add_unnumbered(&mut bench, 1);
+    bench.show(1, |seen| seen.policy = Some(other));
+    bench.answers.insert((1, RuleKind::Startup), OutcomeClass::Passed);
+    bench.pass(3);
+    bench.answer(1, OutcomeClass::NoResponse);
+    bench.pass(5);
+    let report = bench.engine.report(other, bench.now).unwrap();
+    let seats: Vec<_> = report.replica_reports.iter().filter_map(|replica| replica.seat).collect();
+    assert_eq!(seats.len(), 2);
+    assert_ne!(seats[0], seats[1]);
+}
+
+#[test]
 fn a_remembered_seat_keeps_its_backoff_under_a_new_engine() {
     let mut bench = Bench::with(policy());
     bench.now = Time::ZERO + Span::from_secs(100);
