@@ -236,7 +236,7 @@ impl Index {
                 .map(|asks| pod.targets(asks))
                 .unwrap_or_default(),
             heartbeat: policy.and_then(|policy| self.policies.beating(policy)).map(|container| pod.beating(container)),
-            spread: pods::spread(&pod.record.uid),
+            spread: replica.index.into(),
             created: pod.record.created,
         };
         pod.tell(replica, seen, inputs);
