@@ -15,6 +15,7 @@ mod duration;
 mod family;
 mod flapping;
 mod handler;
+mod labels;
 mod manifest;
 mod names;
 mod pause;
@@ -39,6 +40,7 @@ pub use handler::{
     ComponentScope, Exec, ExecSpec, Grpc, GrpcSpec, Handler, HealthBody, HttpGet, HttpGetSpec, HttpHeaderSpec,
     Redirects, Scheme, ServingState, TcpSocket, TcpSocketSpec, Tls, TlsSpec,
 };
+pub use labels::Labels;
 pub use manifest::{policy_from_str, read_policy};
 pub use names::{ALIGNED_TO, BEATS, BEATS_AUDIENCE, CONTROLLER, GATE, HEARTBEAT, VERDICT, aligned_to};
 pub use pause::{PAUSED_REASON, PAUSED_UNTIL, PauseNote};

@@ -11,7 +11,7 @@ mod slab;
 
 use std::collections::BTreeMap;
 
-use super::listing::{Fact, Listed, Listing};
+use super::listing::{Listed, Listing, News};
 use super::records::{LeaseRecord, NodeRecord, ObjectName, OwnerRecord, PodRecord, PolicyRecord, ResourceVersion, Uid};
 use super::{Scope, WatchEvent, WatchKind};
 use crate::engine::{Gate, GateSeen, Input, NodeState, Observation, ReplicaKey, Time};
@@ -28,7 +28,8 @@ pub use lookup::AttemptTarget;
 /// What is known of the cluster. Pure: it is told what the watches delivered, and answers with the inputs that follow.
 #[derive(Debug)]
 pub struct Index {
-    pods: BTreeMap<ObjectName, Pod>,
+    /// Apart from the tree, whose nodes are half empty.
+    pods: BTreeMap<ObjectName, Box<Pod>>,
     replicas: Slab<ObjectName>,
     policies: Policies,
     owners: Owners,
@@ -71,42 +72,30 @@ impl Index {
         match event {
             WatchEvent::Pods(change) => {
                 let known = || self.pods.keys().cloned().collect();
-                for fact in self.pod_watch.take(change, known, now) {
-                    match fact {
-                        Fact::Seen(record) => self.pod_seen(record, &mut inputs),
-                        Fact::Gone(name) => self.pod_gone(&name, &mut inputs),
-                    }
-                }
+                let News { gone, seen } = self.pod_watch.take(change, known, now);
+                gone.iter().for_each(|name| self.pod_gone(name, &mut inputs));
+                seen.into_iter().for_each(|record| self.pod_seen(record, &mut inputs));
             }
             WatchEvent::Policies(change) => {
                 let known = || self.policies.iter().map(|(_, record)| record.name.clone()).collect();
-                for fact in self.policy_watch.take(change, known, now) {
-                    match fact {
-                        Fact::Seen(record) => self.policy_seen(record, &mut inputs),
-                        Fact::Gone(name) => self.policy_gone(&name, &mut inputs),
-                    }
-                }
+                let News { gone, seen } = self.policy_watch.take(change, known, now);
+                gone.iter().for_each(|name| self.policy_gone(name, &mut inputs));
+                seen.into_iter().for_each(|record| self.policy_seen(record, &mut inputs));
             }
             WatchEvent::Leases(change) => {
                 let words = self.leases.take(change, now);
                 inputs.extend(words.into_iter().filter_map(|word| self.said(word)));
             }
             WatchEvent::Nodes(change) => {
-                for fact in self.node_watch.take(change, || self.nodes.names(), now) {
-                    match fact {
-                        Fact::Seen(record) => self.nodes.seen(record, &mut inputs),
-                        Fact::Gone(name) => self.nodes.gone(&name, &mut inputs),
-                    }
-                }
+                let News { gone, seen } = self.node_watch.take(change, || self.nodes.names(), now);
+                gone.iter().for_each(|name| self.nodes.gone(name, &mut inputs));
+                seen.into_iter().for_each(|record| self.nodes.seen(record, &mut inputs));
             }
             WatchEvent::Owners(kind, change) => {
                 let watch = self.owner_watches.entry(kind).or_default();
-                for fact in watch.take(change, || self.owners.of_watch(kind), now) {
-                    match fact {
-                        Fact::Seen(record) => self.owners.seen(record, &mut inputs),
-                        Fact::Gone(uid) => self.owners.gone(&uid, &mut inputs),
-                    }
-                }
+                let News { gone, seen } = watch.take(change, || self.owners.of_watch(kind), now);
+                gone.iter().for_each(|uid| self.owners.gone(uid, &mut inputs));
+                seen.into_iter().for_each(|record| self.owners.seen(record, &mut inputs));
             }
         }
         inputs
@@ -168,7 +157,7 @@ impl Index {
         match self.pods.get_mut(&name) {
             Some(pod) => pod.update(record),
             None => {
-                self.pods.insert(name.clone(), Pod::new(record));
+                self.pods.insert(name.clone(), Box::new(Pod::new(record)));
             }
         }
         self.tell(&name, inputs);

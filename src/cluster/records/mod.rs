@@ -7,6 +7,8 @@ mod owner;
 mod pod;
 mod policy;
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use lease::LeaseRecord;
@@ -19,9 +21,9 @@ pub use policy::{PolicyProblem, PolicyRecord};
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName {
     /// Its namespace; empty for an object outside of any.
-    pub namespace: Box<str>,
+    pub namespace: Arc<str>,
     /// Its name.
-    pub name: Box<str>,
+    pub name: Arc<str>,
 }
 
 /// The UID of an object: tells it from a later one of the same name.
