@@ -12,6 +12,8 @@ use tokio::time::sleep;
 use super::process::Watched;
 
 const LISTEN: &str = "127.0.0.1:18090";
+/// The environment that `deploy/04-controller.yaml` gives it.
+const ALLOCATOR: [(&str, &str); 2] = [("MALLOC_ARENA_MAX", "1"), ("MALLOC_MMAP_THRESHOLD_", "131072")];
 
 /// A controller that ends with the value.
 pub struct Controller(pub Watched);
@@ -20,7 +22,7 @@ impl Controller {
     /// Starts one, which reaches the API server through that address, if there is one.
     pub fn start(through: Option<SocketAddr>) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_probe-policy"));
-        command.args(["controller", "--listen", LISTEN]).stdout(Stdio::null()).stderr(Stdio::null());
+        command.args(["controller", "--listen", LISTEN]).envs(ALLOCATOR).stdout(Stdio::null()).stderr(Stdio::null());
         if let Some(address) = through {
             let path = env::temp_dir().join("probe-policy-bench-kubeconfig");
             let cluster = format!("{{name: c, cluster: {{server: \"http://{address}\"}}}}");

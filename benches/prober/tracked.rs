@@ -9,7 +9,8 @@ use super::peers::Peer;
 
 /// Longer than the kernel keeps any entry of a connection that is over.
 const WINDOW: Duration = Duration::from_secs(130);
-const COUNT: &str = "/proc/sys/net/netfilter/nf_conntrack_count";
+/// A line for each entry that has not run out. The kernel's own count holds those too that it has yet to sweep.
+const TABLE: &str = "/proc/net/nf_conntrack";
 
 /// Runs a prober until as many entries go as come, and says how many there are for every attempt a second: how long one
 /// stays, in seconds. `None` where connections are not tracked.
@@ -18,6 +19,6 @@ pub fn seconds_kept(task: Task, peer: &Peer) -> Option<f64> {
     let _prober = peer.start(task);
     thread::sleep(WINDOW);
     let arrivals = targets.arrivals();
-    let entries: f64 = fs::read_to_string(COUNT).ok()?.trim().parse().ok()?;
-    (entries > 0.0).then(|| entries * arrivals.seconds / arrivals.arrived as f64)
+    let entries = fs::read_to_string(TABLE).ok()?.lines().count();
+    (entries > 0).then(|| entries as f64 * arrivals.seconds / arrivals.arrived as f64)
 }

@@ -16,6 +16,7 @@ mod duration;
 mod family;
 mod flapping;
 mod handler;
+mod labels;
 mod manifest;
 mod names;
 mod pause;
@@ -41,6 +42,7 @@ pub use handler::{
     ComponentScope, Exec, ExecSpec, Grpc, GrpcSpec, Handler, HealthBody, HttpGet, HttpGetSpec, HttpHeaderSpec,
     Redirects, Scheme, ServingState, TcpSocket, TcpSocketSpec, Tls, TlsSpec,
 };
+pub use labels::Labels;
 pub use manifest::{policy_from_str, read_policy};
 pub use names::{
     ALIGNED_TO, BEATS, BEATS_AUDIENCE, CONTROLLER, GATE, HEARTBEAT, SLICE_MANAGER, SLICE_OF, VERDICT, aligned_to,

@@ -6,7 +6,7 @@ use kube::KubeSchema;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::checks;
+use super::{Labels, checks};
 
 /// Which pods of the policy's namespace it is about, by their labels. All parts must match.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
@@ -67,16 +67,16 @@ impl Selector {
     }
 
     /// Whether a pod with these labels is selected.
-    pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+    pub fn matches(&self, labels: &Labels) -> bool {
         self.match_labels.iter().all(|(key, value)| labels.get(key) == Some(value))
             && self.match_expressions.iter().all(|requirement| requirement.matches(labels))
     }
 }
 
 impl Requirement {
-    fn matches(&self, labels: &BTreeMap<String, String>) -> bool {
+    fn matches(&self, labels: &Labels) -> bool {
         let value = labels.get(&self.key);
-        let listed = value.is_some_and(|value| self.values.contains(value));
+        let listed = value.is_some_and(|value| self.values.iter().any(|listed| listed == value));
         match self.operator {
             Operator::In => listed,
             Operator::NotIn => !listed,
@@ -102,7 +102,8 @@ mod tests {
 
     fn selects(selector: &str, labels: &[(&str, &str)]) -> bool {
         let selector: Selector = serde_json::from_str(selector).unwrap();
-        selector.matches(&labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect())
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        selector.matches(&labels.iter().map(owned).collect::<BTreeMap<_, _>>().into())
     }
 
     #[test]

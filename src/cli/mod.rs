@@ -61,6 +61,9 @@ enum Command {
     Sweep(SweepArgs),
 }
 
+/// Threads beside the one that decides, for attempts, watches and writes.
+const THREADS: usize = 2;
+
 /// A file that people write and that no cluster knows.
 #[derive(Clone, Copy, ValueEnum)]
 enum Written {
@@ -158,7 +161,9 @@ fn run_controller(args: ControllerArgs) -> anyhow::Result<()> {
         max_attempts_per_second: args.max_attempts_per_second,
         max_writes_per_second: args.max_writes_per_second,
     };
-    Runtime::new()?.block_on(async {
+    // A thread for every processor of a large node would cost more than it could save.
+    let runtime = runtime::Builder::new_multi_thread().worker_threads(THREADS).enable_all().build()?;
+    runtime.block_on(async {
         let stop = stop_on_signal()?;
         controller::run(Clients::infer().await?, settings, stop).await?;
         Ok(())

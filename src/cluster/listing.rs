@@ -32,11 +32,11 @@ pub struct WatchHealth {
     pub failure: Option<String>,
 }
 
-/// One thing learned of one object.
+/// What is learned of objects: first of those that are gone.
 #[derive(Debug)]
-pub(super) enum Fact<R: Listed> {
-    Seen(R),
-    Gone(R::Key),
+pub(super) struct News<R: Listed> {
+    pub(super) gone: Vec<R::Key>,
+    pub(super) seen: Vec<R>,
 }
 
 impl<R: Listed> Listing<R> {
@@ -46,10 +46,11 @@ impl<R: Listed> Listing<R> {
 
     /// Takes a change in. A list says nothing before it is complete; then every known object that it does not
     /// contain was deleted while nobody watched.
-    pub(super) fn take(&mut self, change: Change<R>, known: impl FnOnce() -> Vec<R::Key>, now: Time) -> Vec<Fact<R>> {
+    pub(super) fn take(&mut self, change: Change<R>, known: impl FnOnce() -> Vec<R::Key>, now: Time) -> News<R> {
+        let mut news = News { gone: Vec::new(), seen: Vec::new() };
         if let Change::Failed(error) = change {
             self.health.failure = Some(error);
-            return Vec::new();
+            return news;
         }
         self.health.failure = None;
         self.health.last_event = Some(now);
@@ -58,21 +59,21 @@ impl<R: Listed> Listing<R> {
             Change::Listed(record) => self.partial.get_or_insert_default().push(record),
             Change::ListEnded => {
                 self.health.listed = true;
-                return complete(self.partial.take().unwrap_or_default(), known());
+                news = complete(self.partial.take().unwrap_or_default(), known());
             }
-            Change::Applied(record) => return vec![Fact::Seen(record)],
-            Change::Deleted(record) => return vec![Fact::Gone(record.key())],
+            Change::Applied(record) => news.seen.push(record),
+            Change::Deleted(record) => news.gone.push(record.key()),
             Change::Failed(_) => {}
         }
-        Vec::new()
+        news
     }
 }
 
-fn complete<R: Listed>(mut list: Vec<R>, known: Vec<R::Key>) -> Vec<Fact<R>> {
-    let listed: BTreeSet<R::Key> = list.iter().map(Listed::key).collect();
-    list.sort_by_cached_key(Listed::order);
-    let gone = known.into_iter().filter(|key| !listed.contains(key)).map(Fact::Gone);
-    gone.chain(list.into_iter().map(Fact::Seen)).collect()
+fn complete<R: Listed>(mut seen: Vec<R>, mut known: Vec<R::Key>) -> News<R> {
+    let listed: BTreeSet<R::Key> = seen.iter().map(Listed::key).collect();
+    known.retain(|key| !listed.contains(key));
+    seen.sort_by_cached_key(Listed::order);
+    News { gone: known, seen }
 }
 
 impl<R> Default for Listing<R> {

@@ -74,7 +74,7 @@ impl GateWrite {
         json!({
             "apiVersion": "v1",
             "kind": "Pod",
-            "metadata": {"name": self.pod.name, "uid": self.uid.0, "annotations": annotations},
+            "metadata": {"name": *self.pod.name, "uid": self.uid.0, "annotations": annotations},
             "status": {"conditions": conditions},
         })
     }

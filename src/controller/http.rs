@@ -72,7 +72,7 @@ pub fn router(endpoints: Endpoints) -> Router {
 
 async fn metrics(Shared(endpoints): Shared<Endpoints>) -> Response {
     let state = endpoints.ask().await;
-    match endpoints.metrics.encode(state.as_ref()) {
+    match endpoints.metrics.encode(state) {
         Ok(text) => {
             let open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
             ([(header::CONTENT_TYPE, open_metrics)], text).into_response()

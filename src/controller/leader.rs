@@ -137,12 +137,13 @@ const ANNOUNCEMENTS: usize = 256;
 impl Leader {
     /// A leader with a fresh engine that is told everything the index knows.
     pub fn begin(permit: Permit, tools: Tools, index: &mut Index, now: Time) -> Self {
-        let engine = Engine::new().with_write_limit(tools.max_writes_per_second);
+        let known = index.replay();
+        let engine = Engine::with_room_for(known.len()).with_write_limit(tools.max_writes_per_second);
         let mut engine = match tools.max_attempts_per_second {
             Some(limit) => engine.with_attempt_ceiling(limit),
             None => engine,
         };
-        for input in index.replay() {
+        for input in known {
             engine.handle(now, input);
         }
         let (announcements, queue) = mpsc::channel(ANNOUNCEMENTS);

@@ -1,6 +1,7 @@
 //! What can be measured, in OpenMetrics. Counters live as long as the process; gauges are read from the state at the
 //! moment of the scrape, so that what is gone leaves no series behind.
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::EncodeLabelSet;
@@ -11,6 +12,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
+use super::replica_states::ReplicaStates;
 use super::startup_durations::StartupDurations;
 use super::state::{Counts, State};
 use crate::cluster::records::ObjectName;
@@ -32,59 +34,51 @@ pub struct Metrics {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct PolicyLabels {
-    namespace: String,
-    policy: String,
+    namespace: Arc<str>,
+    policy: Arc<str>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RuleLabels {
-    namespace: String,
-    policy: String,
+    namespace: Arc<str>,
+    policy: Arc<str>,
     rule: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct AttemptLabels {
-    namespace: String,
-    policy: String,
+    namespace: Arc<str>,
+    policy: Arc<str>,
     rule: &'static str,
     outcome: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RestartLabels {
-    namespace: String,
-    policy: String,
+    namespace: Arc<str>,
+    policy: Arc<str>,
     reason: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RefusalLabels {
-    namespace: String,
-    policy: String,
+    namespace: Arc<str>,
+    policy: Arc<str>,
     refusal: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReplicaLabels {
-    namespace: String,
-    policy: String,
-    pod: String,
-    state: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct DependencyLabels {
-    namespace: String,
-    policy: String,
+    namespace: Arc<str>,
+    policy: Arc<str>,
     dependency: String,
     outcome: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct WouldHaveLabels {
-    namespace: String,
-    policy: String,
+    namespace: Arc<str>,
+    policy: Arc<str>,
     what: &'static str,
 }
 
@@ -166,7 +160,7 @@ impl Metrics {
     ///
     /// # Errors
     /// Never in practice: text is written into memory.
-    pub fn encode(&self, state: Option<&State>) -> Result<String, std::fmt::Error> {
+    pub fn encode(&self, state: Option<State>) -> Result<String, std::fmt::Error> {
         let mut registry = Registry::with_prefix("probe_policy");
         self.register(&mut registry);
         if let Some(state) = state {
@@ -228,7 +222,7 @@ impl Default for Metrics {
     }
 }
 
-fn register_state(registry: &mut Registry, state: &State) {
+fn register_state(registry: &mut Registry, state: State) {
     let leader: Gauge = Gauge::default();
     leader.set(i64::from(state.leader));
     registry.register("leader", "Whether this process leads", leader);
@@ -273,16 +267,8 @@ fn register_state(registry: &mut Registry, state: &State) {
     }
     registry.register("would_have", "What enforcing would have done, while the policy observes", would_have);
 
-    let replicas: Family<ReplicaLabels, Gauge> = Family::default();
-    for policy in &state.policies {
-        for replica in &policy.replicas {
-            let PolicyLabels { namespace, policy } = policy_labels(policy);
-            let labels = ReplicaLabels { namespace, policy, pod: replica.pod.clone(), state: replica.state };
-            replicas.get_or_create(&labels).set(1);
-        }
-    }
-    registry.register_collector(Box::new(StartupDurations::of(state)));
-    registry.register("replica_state", "1 for each replica, by the state that it is in", replicas);
+    registry.register_collector(Box::new(StartupDurations::of(&state)));
+    registry.register_collector(Box::new(ReplicaStates(state.policies)));
 }
 
 type Count = fn(&Counts) -> u32;
@@ -315,11 +301,11 @@ const COUNTS: [(&str, &str, Count); 20] = [
 ];
 
 fn policy_labels(policy: &super::state::PolicyState) -> PolicyLabels {
-    PolicyLabels { namespace: policy.namespace.clone(), policy: policy.name.clone() }
+    PolicyLabels { namespace: policy.namespace.as_str().into(), policy: policy.name.as_str().into() }
 }
 
 fn labels(policy: &ObjectName) -> PolicyLabels {
-    PolicyLabels { namespace: policy.namespace.to_string(), policy: policy.name.to_string() }
+    PolicyLabels { namespace: policy.namespace.clone(), policy: policy.name.clone() }
 }
 
 fn attempt_histogram() -> Histogram {

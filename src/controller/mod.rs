@@ -23,6 +23,7 @@ pub mod metrics;
 #[cfg(test)]
 mod playground;
 pub mod release;
+mod replica_states;
 pub mod restart;
 mod run;
 mod slices;

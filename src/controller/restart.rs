@@ -57,7 +57,7 @@ impl Restart {
         json!({
             "apiVersion": "policy/v1",
             "kind": "Eviction",
-            "metadata": {"name": self.pod.name, "namespace": self.pod.namespace},
+            "metadata": {"name": *self.pod.name, "namespace": *self.pod.namespace},
             "deleteOptions": delete,
         })
     }

@@ -1,9 +1,11 @@
 //! What the process believes at an instant, for `/state`, `/readyz` and the gauges.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::sync::Arc;
 
 use k8s_openapi::jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::elect::Standing;
 use super::findings::down;
@@ -12,8 +14,8 @@ use crate::api::StartupStatus;
 use crate::cluster::Index;
 use crate::cluster::records::PolicyRecord;
 use crate::engine::{
-    BreakerReport, Engine, FloorReport, Gate, PolicyReport, Presence, ReplicaReport, RuleKind, SeatReport, Stretch,
-    Time, WouldHave,
+    BreakerReport, Engine, FloorReport, Gate, Obstacle, PerRule, PolicyReport, Presence, Reason, ReplicaReport,
+    RuleKind, SeatReport, Stretch, Time, WouldHave,
 };
 use crate::runtime::timestamp;
 
@@ -150,22 +152,26 @@ pub struct SeatState {
 #[serde(rename_all = "camelCase")]
 pub struct ReplicaView {
     /// Its pod.
-    pub pod: String,
+    #[serde(serialize_with = "text")]
+    pub pod: Arc<str>,
     /// What it is held for.
     pub state: &'static str,
     /// How the gate should stand; `None` where it is left alone.
     pub gate: Option<&'static str>,
     /// Why it should.
-    pub reason: Option<String>,
+    #[serde(serialize_with = "sentence")]
+    pub reason: Option<Reason>,
     /// Failures in a row, by rule.
-    pub failures: BTreeMap<&'static str, u32>,
+    #[serde(serialize_with = "by_rule")]
+    pub failures: PerRule<Option<u32>>,
     /// Whether it says that it is there, if the policy has a heartbeat rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub presence: Option<&'static str>,
     /// The rule that wants a restart.
     pub wants_restart: Option<&'static str>,
     /// What stands in its way.
-    pub held_by: Option<String>,
+    #[serde(serialize_with = "sentence")]
+    pub held_by: Option<Obstacle>,
     /// The generation of the spec under which all its rules have judged it.
     pub applied_generation: Option<i64>,
     /// When something is to be done for it next, and what.
@@ -231,6 +237,8 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         deregistered: report.heartbeat.map_or(0, |heartbeat| heartbeat.deregistered),
         shared_failures: u32::try_from(report.parts.len()).unwrap_or(u32::MAX),
     };
+    let mut replicas = Vec::with_capacity(report.replica_reports.len());
+    replicas.extend(report.replica_reports.iter().filter_map(|replica| replica_view(index, replica)));
     PolicyState {
         namespace: record.name.namespace.to_string(),
         name: record.name.name.to_string(),
@@ -240,7 +248,7 @@ fn policy_state(index: &Index, record: &PolicyRecord, report: &PolicyReport) -> 
         write_lag_seconds: report.write_lag.as_secs_f64(),
         would_have: report.would_have.iter().flat_map(WouldHave::counts).collect(),
         seats: report.seats.iter().map(|seat| seat_state(index, seat)).collect(),
-        replicas: report.replica_reports.iter().filter_map(|replica| replica_view(index, replica)).collect(),
+        replicas,
     }
 }
 
@@ -257,20 +265,34 @@ fn seat_state(index: &Index, seat: &SeatReport) -> SeatState {
 }
 
 fn replica_view(index: &Index, replica: &ReplicaReport) -> Option<ReplicaView> {
-    let failures = RuleKind::ALL.into_iter().filter_map(|rule| Some((rule.name(), replica.streaks[rule]?)));
     Some(ReplicaView {
-        pod: index.pod(replica.replica)?.name.name.to_string(),
+        pod: index.pod(replica.replica)?.name.name.clone(),
         state: replica.state.name(),
         gate: replica.gate.map(|(gate, _)| match gate {
             Gate::Open => "open",
             Gate::Closed => "closed",
         }),
-        reason: replica.gate.map(|(_, reason)| reason.to_string()),
-        failures: failures.collect(),
+        reason: replica.gate.map(|(_, reason)| reason),
+        failures: replica.streaks,
         presence: replica.presence.map(Presence::name),
         wants_restart: replica.wants_restart.map(|(rule, _)| rule.name()),
-        held_by: replica.wants_restart.and_then(|(_, by)| Some(by?.to_string())),
+        held_by: replica.wants_restart.and_then(|(_, by)| by),
         applied_generation: replica.applied,
         next: replica.next.map(deadline_state),
     })
+}
+
+fn text<S: Serializer>(text: &Arc<str>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
+}
+
+fn sentence<S: Serializer>(what: &Option<impl Display>, serializer: S) -> Result<S::Ok, S::Error> {
+    match what {
+        Some(what) => serializer.collect_str(what),
+        None => serializer.serialize_none(),
+    }
+}
+
+fn by_rule<S: Serializer>(count: &PerRule<Option<u32>>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(RuleKind::ALL.into_iter().filter_map(|rule| Some((rule.name(), count[rule]?))))
 }

@@ -87,7 +87,7 @@ impl StatusWrite {
         let body = json!({
             "apiVersion": "probepolicy.dev/v1alpha1",
             "kind": "ProbePolicy",
-            "metadata": {"name": self.name.name, "resourceVersion": self.version.0},
+            "metadata": {"name": *self.name.name, "resourceVersion": self.version.0},
             "status": self.status,
         });
         let (params, patch) = (PatchParams::apply(CONTROLLER).force(), Patch::Apply(body));

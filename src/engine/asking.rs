@@ -152,7 +152,7 @@ impl Replica {
         answers: PerRule<OutcomeClass>,
     ) -> PerRule<u64> {
         let mut skipped = PerRule::default();
-        let mut until = self.pulse.and_then(|pulse| pulse.turns()).map_or(until, |turns| turns.min(until));
+        let mut until = self.pulse.as_ref().and_then(|pulse| pulse.turns()).map_or(until, |turns| turns.min(until));
         for kind in RuleKind::ALL {
             let (Some(rule), Some(judge)) = (policy.rule(kind), &self.judges[kind]) else { continue };
             if judge.is_asking() || judge.recheck.is_some() {
@@ -199,7 +199,7 @@ impl Replica {
         let is_added = slot.is_none() && self.gate.is_open_for_want_of_a_rule();
         let judge = slot.get_or_insert_with(|| {
             let start = started_at(container.state, self.last_down[kind], now);
-            Judge::new(container.incarnation, rule.question, start)
+            Box::new(Judge::new(container.incarnation, rule.question, start))
         });
         if judge.question != rule.question || is_added {
             judge.ask_anew(rule.question, change, standpoint);

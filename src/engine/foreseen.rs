@@ -1,7 +1,6 @@
 //! What enforcing would have made of one replica so far, while its policy only observes.
 
 use super::gate::GateKeeper;
-use super::judge::Judge;
 use super::replica::Replica;
 use super::stance::Stance;
 use super::{Mode, Policy, Reason};
@@ -61,6 +60,6 @@ impl Replica {
         let Some(foreseen) = self.foreseen.as_mut().filter(|foreseen| foreseen.is_restarted) else { return };
         let judges = [&self.judges.startup, &self.judges.liveness];
         let mut judges = judges.into_iter().flatten();
-        foreseen.is_restarted = judges.clone().any(Judge::is_suspect) || !judges.any(Judge::passes);
+        foreseen.is_restarted = judges.clone().any(|judge| judge.is_suspect()) || !judges.any(|judge| judge.passes());
     }
 }

@@ -25,16 +25,20 @@ impl Replica {
             return;
         };
         self.pulse.take_if(|pulse| pulse.container != container);
-        let pulse = self.pulse.get_or_insert_with(|| Pulse::new(container, heartbeat.time_to_live));
+        let pulse = self.pulse.get_or_insert_with(|| Box::new(Pulse::new(container, heartbeat.time_to_live)));
         pulse.time_to_live = heartbeat.time_to_live;
     }
 
     /// Concludes from its silence, if there is a heartbeat rule. Beats until `deaf_until` may not have reached us.
     pub(super) fn listen(&mut self, deaf_until: Time, now: Time) {
-        let Some(mut pulse) = self.pulse else { return };
-        pulse.expect(self.is_to_beat().then_some(now), deaf_until);
-        self.turned(pulse.conclude(now));
-        self.pulse = Some(pulse);
+        if self.pulse.is_none() {
+            return;
+        }
+        let expected = self.is_to_beat().then_some(now);
+        let Some(pulse) = &mut self.pulse else { return };
+        pulse.expect(expected, deaf_until);
+        let turned = pulse.conclude(now);
+        self.turned(turned);
     }
 
     /// Takes a beat; `None` if it is void: nothing runs that it could speak for.

@@ -125,6 +125,9 @@ pub use time::{Span, Time};
 pub use window::FailureWindow;
 pub use would_have::WouldHave;
 
+/// Room for so many facts is kept; at the beginning there are far more than ever after.
+const HEARD_AT_ONCE: usize = 4_096;
+
 /// The decision engine.
 #[derive(Debug, Default)]
 pub struct Engine {
@@ -193,9 +196,13 @@ impl Engine {
     pub fn poll(&mut self, now: Time, effects: &mut Vec<Effect>) {
         let mut next_transition = self.next_transition;
         let mut recorder = Recorder::new(&mut next_transition, effects);
+        let begins = !self.synced;
         let mut inbox = std::mem::take(&mut self.inbox);
         for (at, input) in inbox.drain(..) {
             self.absorb(at, input, &mut recorder);
+        }
+        if begins && self.synced {
+            inbox.shrink_to(HEARD_AT_ONCE);
         }
         self.inbox = inbox;
         if self.synced {

@@ -20,8 +20,9 @@ use super::{
 pub(super) struct Replica {
     pub(super) key: ReplicaKey,
     pub(super) seen: Observation,
-    pub(super) judges: PerRule<Option<Judge>>,
-    pub(super) pulse: Option<Pulse>,
+    /// Apart, as is the pulse, since they are large and few policies have all rules.
+    pub(super) judges: PerRule<Option<Box<Judge>>>,
+    pub(super) pulse: Option<Box<Pulse>>,
     pub(super) gate: GateKeeper,
     /// What enforcing would have made of it; only while its policy observes.
     pub(super) foreseen: Option<Box<Foreseen>>,
@@ -145,7 +146,7 @@ impl Replica {
             && [RuleKind::Liveness, RuleKind::Readiness]
                 .iter()
                 .all(|kind| self.judges[*kind].as_ref().is_none_or(|judge| judge.passes > 0))
-            && self.pulse.is_none_or(|pulse| pulse.evidence() == Some(Evidence::Pass))
+            && self.pulse.as_ref().is_none_or(|pulse| pulse.evidence() == Some(Evidence::Pass))
     }
 
     /// What the latest attempt of the readiness rule and the latest beat came to; `None` while these rules do not judge
@@ -165,7 +166,7 @@ impl Replica {
 
     /// How its beats, or their absence, count; `None` while they do not.
     pub(super) fn beats(&self) -> Option<Evidence> {
-        self.pulse.filter(|_| self.is_started()).and_then(|pulse| pulse.evidence())
+        self.pulse.as_ref().filter(|_| self.is_started()).and_then(|pulse| pulse.evidence())
     }
 
     /// What the latest attempt of the liveness rule came to; `None` while that rule does not judge the replica. Without
@@ -256,7 +257,7 @@ impl Replica {
 
     /// What it is held for.
     pub(super) fn state(&self, policy: Option<&Policy>) -> ReplicaState {
-        let judges = || RuleKind::ALL.into_iter().filter_map(|kind| Some((kind, self.judges[kind].as_ref()?)));
+        let judges = || RuleKind::ALL.into_iter().filter_map(|kind| Some((kind, self.judges[kind].as_deref()?)));
         let failing = |(kind, judge): (RuleKind, &Judge)| {
             policy.and_then(|policy| policy.rule(kind)).is_some_and(|rule| judge.is_failing(rule))
         };
@@ -325,12 +326,12 @@ impl Replica {
     /// Some rule passes.
     pub(super) fn passes_any(&self) -> bool {
         let is_passed = self.judges.all().into_iter().flatten().any(|judge| judge.passes > 0);
-        is_passed || self.pulse.is_some_and(|pulse| pulse.has_beaten())
+        is_passed || self.pulse.as_ref().is_some_and(|pulse| pulse.has_beaten())
     }
 
     /// It has started and was silent for a whole time to live.
     fn is_missing(&self) -> bool {
-        self.is_started() && self.pulse.is_some_and(|pulse| pulse.presence() == Presence::Missing)
+        self.is_started() && self.pulse.as_ref().is_some_and(|pulse| pulse.presence() == Presence::Missing)
     }
 
     /// The container that its beats speak for.

@@ -302,6 +302,7 @@ pub(super) fn report<'a>(
             .collect(),
         dependencies: fleet.dependencies.reports(),
         seats: fleet.seats.iter().map(|(seat, held)| seat_report(seat, held, spec)).collect(),
+        replica_reports: Vec::with_capacity(fleet.members.len()),
         ..PolicyReport::default()
     };
     report.seats.sort_unstable_by_key(|seat| seat.seat);
@@ -335,7 +336,7 @@ pub(super) fn report<'a>(
                 liveness: replica.judges.liveness.as_ref().map(|judge| judge.fails),
                 readiness: replica.judges.readiness.as_ref().map(|judge| judge.fails),
             },
-            presence: replica.pulse.map(|pulse| pulse.presence()),
+            presence: replica.pulse.as_ref().map(|pulse| pulse.presence()),
             wants_restart: fleet.wants(replica).map(|rule| (rule, replica.obstacle)),
             applied,
             next: replica.next_wake(),

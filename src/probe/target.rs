@@ -82,8 +82,9 @@ impl Target {
         match &self.0 {
             Question::Http(get, sockets) => sockets.ask(&**get, stage).await,
             Question::Tcp(socket, sockets) => sockets.ask(&**socket, stage).await,
-            Question::Grpc(grpc, sockets) => sockets.ask(&**grpc, stage).await,
-            Question::Exec(exec, container) => exec.ask(container, stage).await,
+            // Kept apart, since they are large and many attempts are in flight that are not.
+            Question::Grpc(grpc, sockets) => Box::pin(sockets.ask(&**grpc, stage)).await,
+            Question::Exec(exec, container) => Box::pin(exec.ask(container, stage)).await,
         }
     }
 }

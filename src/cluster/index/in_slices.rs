@@ -2,6 +2,7 @@
 //! decision takes to get there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::cluster::records::{ObjectName, Uid};
 use crate::engine::Readiness;
@@ -23,7 +24,7 @@ pub(super) struct InSlices {
 }
 
 /// The pods that a slice calls ready, by name and UID.
-pub(super) type ReadyPods = BTreeSet<(Box<str>, Uid)>;
+pub(super) type ReadyPods = BTreeSet<(Arc<str>, Uid)>;
 
 impl InSlices {
     /// A slice called these ready, and now calls those so.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::cluster::Change;
-use crate::cluster::listing::{Fact, Listing, WatchHealth};
+use crate::cluster::listing::{Listing, News, WatchHealth};
 use crate::cluster::records::{LeaseRecord, ObjectName, Uid};
 use crate::engine::{Span, Time};
 
@@ -36,26 +36,23 @@ impl Leases {
         let listens = self.watch.health().listed;
         let mut words = self.deafness(&change, now);
         let Self { known, watch, .. } = self;
-        for fact in watch.take(change, || known.keys().cloned().collect(), now) {
-            match fact {
-                Fact::Seen(lease) => {
-                    let before = known.insert(lease.name.clone(), lease.clone());
-                    let renewed = before.as_ref().and_then(|before| before.renewed);
-                    let is_same = before.is_some_and(|before| before.pod == lease.pod) && renewed == lease.renewed;
-                    if !listens || is_same {
-                        continue;
-                    }
-                    match lease.renewed {
-                        Some(_) => words.push(Word::Beat(lease.name, lease.pod)),
-                        None if renewed.is_some() => words.push(Word::Deregistered(lease.name, lease.pod)),
-                        None => {}
-                    }
-                }
-                Fact::Gone(name) => {
-                    if let Some(lease) = known.remove(&name).filter(|lease| lease.renewed.is_some()) {
-                        words.push(Word::Deregistered(name, lease.pod));
-                    }
-                }
+        let News { gone, seen } = watch.take(change, || known.keys().cloned().collect(), now);
+        for name in gone {
+            if let Some(lease) = known.remove(&name).filter(|lease| lease.renewed.is_some()) {
+                words.push(Word::Deregistered(name, lease.pod));
+            }
+        }
+        for lease in seen {
+            let before = known.insert(lease.name.clone(), lease.clone());
+            let renewed = before.as_ref().and_then(|before| before.renewed);
+            let is_same = before.is_some_and(|before| before.pod == lease.pod) && renewed == lease.renewed;
+            if !listens || is_same {
+                continue;
+            }
+            match lease.renewed {
+                Some(_) => words.push(Word::Beat(lease.name, lease.pod)),
+                None if renewed.is_some() => words.push(Word::Deregistered(lease.name, lease.pod)),
+                None => {}
             }
         }
         words

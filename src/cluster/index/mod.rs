@@ -14,7 +14,7 @@ mod slices;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::listing::{Fact, Listed, Listing};
+use super::listing::{Listed, Listing, News};
 use super::records::{
     LeaseRecord, NodeRecord, ObjectName, OwnerRecord, PodRecord, PolicyRecord, ResourceVersion, ServiceRecord,
     SliceRecord, Uid,
@@ -38,7 +38,8 @@ pub use slices::{PoolName, Touched};
 /// What is known of the cluster. Pure: it is told what the watches delivered, and answers with the inputs that follow.
 #[derive(Debug)]
 pub struct Index {
-    pods: BTreeMap<ObjectName, Pod>,
+    /// Apart from the tree, whose nodes are half empty.
+    pods: BTreeMap<ObjectName, Box<Pod>>,
     replicas: Slab<ObjectName>,
     policies: Policies,
     owners: Owners,
@@ -90,21 +91,15 @@ impl Index {
         match event {
             WatchEvent::Pods(change) => {
                 let known = || self.pods.keys().cloned().collect();
-                for fact in self.pod_watch.take(change, known, now) {
-                    match fact {
-                        Fact::Seen(record) => self.pod_seen(record, &mut inputs),
-                        Fact::Gone(name) => self.pod_gone(&name, &mut inputs),
-                    }
-                }
+                let News { gone, seen } = self.pod_watch.take(change, known, now);
+                gone.iter().for_each(|name| self.pod_gone(name, &mut inputs));
+                seen.into_iter().for_each(|record| self.pod_seen(record, &mut inputs));
             }
             WatchEvent::Policies(change) => {
                 let known = || self.policies.iter().map(|(_, record)| record.name.clone()).collect();
-                for fact in self.policy_watch.take(change, known, now) {
-                    match fact {
-                        Fact::Seen(record) => self.policy_seen(record, &mut inputs),
-                        Fact::Gone(name) => self.policy_gone(&name, &mut inputs),
-                    }
-                }
+                let News { gone, seen } = self.policy_watch.take(change, known, now);
+                gone.iter().for_each(|name| self.policy_gone(name, &mut inputs));
+                seen.into_iter().for_each(|record| self.policy_seen(record, &mut inputs));
             }
             WatchEvent::Leases(change) => {
                 let words = self.leases.take(change, now);
@@ -120,21 +115,15 @@ impl Index {
                 self.tell_all(pods, &mut inputs);
             }
             WatchEvent::Nodes(change) => {
-                for fact in self.node_watch.take(change, || self.nodes.names(), now) {
-                    match fact {
-                        Fact::Seen(record) => self.nodes.seen(record, &mut inputs),
-                        Fact::Gone(name) => self.nodes.gone(&name, &mut inputs),
-                    }
-                }
+                let News { gone, seen } = self.node_watch.take(change, || self.nodes.names(), now);
+                gone.iter().for_each(|name| self.nodes.gone(name, &mut inputs));
+                seen.into_iter().for_each(|record| self.nodes.seen(record, &mut inputs));
             }
             WatchEvent::Owners(kind, change) => {
                 let watch = self.owner_watches.entry(kind).or_default();
-                for fact in watch.take(change, || self.owners.of_watch(kind), now) {
-                    match fact {
-                        Fact::Seen(record) => self.owners.seen(record, &mut inputs),
-                        Fact::Gone(uid) => self.owners.gone(&uid, &mut inputs),
-                    }
-                }
+                let News { gone, seen } = watch.take(change, || self.owners.of_watch(kind), now);
+                gone.iter().for_each(|uid| self.owners.gone(uid, &mut inputs));
+                seen.into_iter().for_each(|record| self.owners.seen(record, &mut inputs));
             }
         }
         inputs
@@ -224,7 +213,7 @@ impl Index {
         match self.pods.get_mut(&name) {
             Some(pod) => pod.update(record),
             None => {
-                self.pods.insert(name.clone(), Pod::new(record));
+                self.pods.insert(name.clone(), Box::new(Pod::new(record)));
             }
         }
         self.tell(&name, inputs);
@@ -312,7 +301,7 @@ impl Index {
                 .map(|asks| pod.targets(asks))
                 .unwrap_or_default(),
             heartbeat: policy.and_then(|policy| self.policies.beating(policy)).map(|container| pod.beating(container)),
-            spread: pods::spread(&pod.record.uid),
+            spread: replica.index.into(),
             created: pod.record.created,
         };
         pod.tell(replica, seen, inputs);

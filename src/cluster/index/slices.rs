@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::in_slices::{InSlices, Move};
 use crate::cluster::Change;
-use crate::cluster::listing::{Fact, Listing, WatchHealth};
+use crate::cluster::listing::{Listing, News, WatchHealth};
 use crate::cluster::records::{ObjectName, PodRecord, ServiceRecord, SliceBody, SliceRecord, Uid};
 use crate::engine::{Gate, GateSeen, Readiness, Time};
 
@@ -64,29 +64,29 @@ impl Slices {
         now: Time,
     ) -> BTreeSet<ObjectName> {
         let Self { slice_watch, slices, .. } = self;
-        let facts = slice_watch.take(change, || slices.keys().cloned().collect(), now);
-        let pods = facts.into_iter().flat_map(|fact| match fact {
-            Fact::Seen(mut slice) => {
-                if let SliceBody::Others(ready) = &mut slice.body {
-                    ready.retain(|(pod, uid)| follows(&ObjectName::new(&slice.name.namespace, pod), uid));
-                }
-                self.seen(slice)
+        let News { gone, seen } = slice_watch.take(change, || slices.keys().cloned().collect(), now);
+        let mut pods: BTreeSet<ObjectName> = gone.iter().flat_map(|name| self.gone(name)).collect();
+        for mut slice in seen {
+            if let SliceBody::Others(ready) = &mut slice.body {
+                ready.retain(|(pod, uid)| follows(&ObjectName::new(&slice.name.namespace, pod), uid));
             }
-            Fact::Gone(name) => self.gone(&name),
-        });
-        pods.collect()
+            pods.extend(self.seen(slice));
+        }
+        pods
     }
 
     pub(super) fn take_services(&mut self, change: Change<ServiceRecord>, now: Time) {
         let Self { service_watch, services, touched, .. } = self;
-        for fact in service_watch.take(change, || services.keys().cloned().collect(), now) {
-            let is_news = match fact {
-                Fact::Seen(service) => services.insert(service.name.clone(), service.clone()) != Some(service),
-                Fact::Gone(name) => services.remove(&name).is_some(),
-            };
-            if is_news {
-                touched.insert(Touched::Pools);
-            }
+        let News { gone, seen } = service_watch.take(change, || services.keys().cloned().collect(), now);
+        let mut is_news = false;
+        for name in gone {
+            is_news |= services.remove(&name).is_some();
+        }
+        for service in seen {
+            is_news |= services.insert(service.name.clone(), service.clone()) != Some(service);
+        }
+        if is_news {
+            touched.insert(Touched::Pools);
         }
     }
 

@@ -9,6 +9,8 @@ mod policy;
 mod service;
 mod slice;
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 pub use lease::LeaseRecord;
@@ -23,9 +25,9 @@ pub use slice::{EndpointRecord, Family, Group, MANAGED_BY, OurSlice, SERVICE_NAM
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectName {
     /// Its namespace; empty for an object outside of any.
-    pub namespace: Box<str>,
+    pub namespace: Arc<str>,
     /// Its name.
-    pub name: Box<str>,
+    pub name: Arc<str>,
 }
 
 /// The UID of an object: tells it from a later one of the same name.

@@ -1,10 +1,9 @@
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1 as core;
 
 use super::{ObjectName, OwnerRef, ResourceVersion, Uid};
-use crate::api::{GATE, PauseNote, SpecError, VERDICT, VerdictAnnotation};
+use crate::api::{GATE, Labels, PauseNote, SpecError, VERDICT, VerdictAnnotation};
 use crate::engine::{ContainerState, Gate, GateSeen, Lifecycle, Readiness, Time};
 use crate::runtime::time;
 
@@ -18,7 +17,7 @@ pub struct PodRecord {
     /// The version this was read from.
     pub resource_version: ResourceVersion,
     /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// Its controller.
     pub owner: Option<OwnerRef>,
     /// Its node; `None` before it is scheduled.
@@ -110,7 +109,7 @@ impl From<core::Pod> for PodRecord {
             network: if spec.host_network == Some(true) { Network::Host } else { Network::Pod },
             containers: containers(&spec, &status),
             owner: OwnerRef::of(&mut meta),
-            labels: meta.labels.unwrap_or_default(),
+            labels: meta.labels.unwrap_or_default().into(),
             node: spec.node_name.map(Into::into),
         }
     }
@@ -123,7 +122,7 @@ const REVISIONS: [&str; 2] = ["pod-template-hash", "controller-revision-hash"];
 impl PodRecord {
     /// The revision that it was made from, if its owner tells.
     pub fn revision(&self) -> Option<&str> {
-        REVISIONS.into_iter().find_map(|label| self.labels.get(label)).map(String::as_str)
+        REVISIONS.into_iter().find_map(|label| self.labels.get(label))
     }
 
     /// Until when it is paused; `None`, or a time that is over: it is not.

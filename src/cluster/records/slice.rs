@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointPort, EndpointSlice};
 
@@ -33,14 +34,14 @@ pub enum SliceBody {
     /// We manage it: all of it.
     Ours(OurSlice),
     /// Somebody else does: the pods that it calls ready, by name and UID.
-    Others(BTreeSet<(Box<str>, Uid)>),
+    Others(BTreeSet<(Arc<str>, Uid)>),
 }
 
 /// A slice that we manage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OurSlice {
     /// The policy whose pool it is part of.
-    pub policy: Box<str>,
+    pub policy: Arc<str>,
     /// The family of its addresses, and its ports.
     pub group: Group,
     /// Its endpoints.
@@ -82,7 +83,7 @@ pub struct SlicePort {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointRecord {
     /// The pod's name.
-    pub pod: Box<str>,
+    pub pod: Arc<str>,
     /// Which pod of that name.
     pub uid: Uid,
     /// Its address.
@@ -101,7 +102,7 @@ pub struct EndpointRecord {
 
 impl SliceRecord {
     /// The pods that it calls ready, by name and UID.
-    pub fn ready_pods(&self) -> BTreeSet<(Box<str>, Uid)> {
+    pub fn ready_pods(&self) -> BTreeSet<(Arc<str>, Uid)> {
         match &self.body {
             SliceBody::Ours(slice) => {
                 let ready = slice.endpoints.iter().filter(|endpoint| endpoint.ready == Readiness::Ready);
@@ -190,7 +191,7 @@ fn port(port: &EndpointPort) -> Option<SlicePort> {
 }
 
 /// An endpoint that does not say whether it is ready is.
-fn ready_pod(endpoint: &Endpoint) -> Option<(Box<str>, Uid)> {
+fn ready_pod(endpoint: &Endpoint) -> Option<(Arc<str>, Uid)> {
     let pod = endpoint.target_ref.as_ref().filter(|target| target.kind.as_deref() == Some("Pod"))?;
     let is_ready = endpoint.conditions.as_ref().is_none_or(|conditions| conditions.ready != Some(false));
     Some((pod.name.as_deref()?.into(), Uid(pod.uid.as_deref()?.into()))).filter(|_| is_ready)

@@ -4,6 +4,7 @@
 //! after is never touched. Whoever takes a slice away says which one too.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -42,7 +43,7 @@ pub struct SliceWrite {
     /// Which one; `None` if it is to be made.
     pub uid: Option<Uid>,
     /// The policy whose pool it is part of.
-    pub policy: Box<str>,
+    pub policy: Arc<str>,
     /// Its Service, and which one of that name.
     pub service: (Box<str>, Uid),
     /// What its endpoints have in common.

@@ -1,6 +1,5 @@
 //! The question: a GET with as few headers as a server may expect, and those that the rule gives.
 
-use std::fmt::Write as _;
 use std::net::SocketAddr;
 
 use crate::api::HttpGet;
@@ -13,14 +12,14 @@ pub(super) fn text(get: &HttpGet, path: &str, address: SocketAddr) -> String {
         ("Connection", "close"),
     ];
     let mut text = String::with_capacity(256);
-    // Writing to a String cannot fail.
-    let _ = write!(text, "GET {path} HTTP/1.1\r\n");
+    let mut add = |parts: &[&str]| parts.iter().for_each(|part| text.push_str(part));
+    add(&["GET ", path, " HTTP/1.1\r\n"]);
     if get.header("host").is_none() {
-        let _ = write!(text, "Host: {address}\r\n");
+        add(&["Host: ", &address.to_string(), "\r\n"]);
     }
     let own = OWN.into_iter().filter(|(name, _)| get.header(name).is_none());
     for (name, value) in get.headers().chain(own) {
-        let _ = write!(text, "{name}: {value}\r\n");
+        add(&[name, ": ", value, "\r\n"]);
     }
     text.push_str("\r\n");
     text
