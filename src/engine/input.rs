@@ -174,7 +174,7 @@ pub struct Observation {
     pub targets: PerRule<Option<Target>>,
     /// Which container its beats speak for; `None` if its policy has no heartbeat rule.
     pub heartbeat: Option<Target>,
-    /// The number that spreads this replica's attempts: the same as long as it is there. Consecutive ones spread best.
+    /// The stable number that spreads this replica's attempts.
     pub spread: u64,
     /// When it was created, by the API server's clock.
     pub created: Time,

@@ -301,7 +301,7 @@ impl Index {
                 .map(|asks| pod.targets(asks))
                 .unwrap_or_default(),
             heartbeat: policy.and_then(|policy| self.policies.beating(policy)).map(|container| pod.beating(container)),
-            spread: replica.index.into(),
+            spread: pods::spread(&pod.record.uid),
             created: pod.record.created,
         };
         pod.tell(replica, seen, inputs);

@@ -1,7 +1,7 @@
 //! One pod, and what the engine has been told of it.
 
 use crate::api::Ask;
-use crate::cluster::records::{PodRecord, ResourceVersion};
+use crate::cluster::records::{PodRecord, ResourceVersion, Uid};
 use crate::cluster::target;
 use crate::engine::{
     Container, Gate, GateSeen, Incarnation, Input, NodeKey, Observation, PerRule, Place, PolicyKey, Remembered,
@@ -132,6 +132,11 @@ impl Pod {
     fn ordinal(&self) -> Option<u32> {
         self.record.name.name.rsplit_once('-')?.1.parse().ok()
     }
+}
+
+/// Spreads replicas evenly and alike in every run: FNV-1a over the UID.
+pub(super) fn spread(uid: &Uid) -> u64 {
+    uid.0.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 #[cfg(test)]
