@@ -4,10 +4,12 @@
 
 use std::path::Path;
 
-use probe_policy::api::{ProbePolicySpec, read_policy};
+use probe_policy::api::{ParsedPolicy, ProbePolicySpec, read_policy};
 use probe_policy::engine::{Phase, Time};
 use probe_policy::model::{self, Run};
 use probe_policy::scenario::ScenarioFile;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/faults");
 
 #[test]
 fn the_breaker_saves_all_but_the_trial_of_the_restarts_that_heal_nobody() {
@@ -77,7 +79,7 @@ fn beats_save_errors_on_a_replica_that_dies_without_a_word() {
 /// counts.
 #[test]
 fn a_health_check_and_beats_find_each_death_within_the_smaller_of_their_windows() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("lessons/faults/heartbeat");
+    let folder = Path::new(FOLDER).join("heartbeat");
     let scenario = ScenarioFile::read(&folder.join("scenario.yaml")).unwrap();
     let both = read_policy(&folder.join("with.yaml")).unwrap().spec;
     let windows = |spec: &ProbePolicySpec| {
@@ -127,6 +129,17 @@ fn ejections_that_last_longer_each_time_save_most_of_the_errors_of_a_replica_tha
     assert_eq!(kubelet, without);
 }
 
+#[test]
+fn the_kubelet_knows_no_rule() {
+    for rule in Path::new(FOLDER).read_dir().unwrap() {
+        let folder = rule.unwrap().path();
+        let scenario = ScenarioFile::read(&folder.join("scenario.yaml")).unwrap();
+        let [without, with] = ["without.yaml", "with.yaml"].map(|file| policy(&folder.join(file)));
+        let [without, with] = [without, with].map(|policy| model::kubelet::run(&scenario, &policy).unwrap());
+        assert_eq!(without, with, "{}", folder.display());
+    }
+}
+
 /// What is claimed of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Figures {
@@ -144,15 +157,16 @@ fn figures(run: &Run) -> Figures {
 
 /// What comes of a rule's scenario without the rule, with it, and under the kubelet alone.
 fn runs(rule: &str) -> [Run; 3] {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("lessons/faults").join(rule);
+    let folder = Path::new(FOLDER).join(rule);
     let scenario = ScenarioFile::read(&folder.join("scenario.yaml")).unwrap();
-    let [without, with] = ["without.yaml", "with.yaml"].map(|policy| {
-        let policy = read_policy(&folder.join(policy)).unwrap();
-        policy.spec.parse(0, Phase::Aligned { origin: Time::ZERO }).unwrap()
-    });
+    let [without, with] = ["without.yaml", "with.yaml"].map(|file| policy(&folder.join(file)));
     [
         model::run(&scenario, &without).unwrap(),
         model::run(&scenario, &with).unwrap(),
         model::kubelet::run(&scenario, &without).unwrap(),
     ]
+}
+
+fn policy(file: &Path) -> ParsedPolicy {
+    read_policy(file).unwrap().spec.parse(0, Phase::Aligned { origin: Time::ZERO }).unwrap()
 }

@@ -188,6 +188,30 @@ impl Kubelet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::policy_from_str;
+    use crate::engine::Phase;
+
+    #[test]
+    fn only_what_a_probe_can_say_is_left_of_a_policy() {
+        let text = "
+            apiVersion: probepolicy.dev/v1alpha1
+            kind: ProbePolicy
+            metadata: {name: fast}
+            spec:
+              selector: {matchLabels: {app: fake}}
+              liveness: {httpGet: {port: http, path: /live}, period: 5s, successThreshold: 2}
+              readiness: {httpGet: {port: http, path: /ready}, period: 1500ms, fastPeriod: 500ms, successThreshold: 2}
+              heartbeat: {timeToLive: 3s}";
+        let spec = policy_from_str("fast.yaml", text).unwrap().spec;
+        let policy = spec.parse(1, Phase::Aligned { origin: Time::ZERO }).unwrap();
+        let left_out = left_out(&policy.policy);
+        let rules = ["liveness.successThreshold", "readiness.period", "readiness.fastPeriod", "heartbeat"];
+        assert_eq!(left_out, rules.map(|field| format!("spec.{field}")));
+        let probes = probes(&policy).policy;
+        let readiness = probes.rules.readiness.as_ref().unwrap();
+        assert_eq!((readiness.period, readiness.success_threshold.get()), (Span::from_secs(2), 2));
+        assert_eq!(super::left_out(&probes), Vec::<String>::new());
+    }
 
     fn at(seconds: u64) -> Time {
         Time::ZERO + Span::from_secs(seconds)
