@@ -13,7 +13,7 @@
 //!
 //! Not modelled: that its attempts have phases of their own and a stuck process takes their whole timeout, how long a
 //! container takes to end and to start, that results outlive a container that ended by itself, and what becomes of the
-//! pods of a node that is no longer heard of. `docs/worlds.md` says what these come to.
+//! pods of a node that is no longer heard of. `docs/faults.md` says what these come to.
 //!
 //! [probes]: https://kubernetes.io/docs/concepts/configuration/liveness-readiness-startup-probes/
 //! [backoff]: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restarts
@@ -213,25 +213,6 @@ mod tests {
         assert_eq!(super::left_out(&probes), Vec::<String>::new());
     }
 
-    fn at(seconds: u64) -> Time {
-        Time::ZERO + Span::from_secs(seconds)
-    }
-
-    /// How long a container that runs so long each time, and then ends, waits to be started again.
-    fn waits(runs: &[u64]) -> Vec<u64> {
-        let (mut kubelet, mut now) = (Kubelet::new(1), Time::ZERO);
-        let waits = runs.iter().map(|run| {
-            let end = now + Span::from_secs(*run);
-            now = match kubelet.ends(0, end) {
-                Next::Starts => end,
-                Next::Waits => kubelet.next().unwrap(),
-            };
-            assert!(now == end || kubelet.starts(now) == Some(0));
-            now.since(end).as_nanos() / 1_000_000_000
-        });
-        waits.collect()
-    }
-
     #[test]
     fn a_container_is_restarted_at_once_and_then_after_a_back_off_that_doubles_from_its_end() {
         assert_eq!(waits(&[7; 8]), [0, 10, 20, 40, 80, 160, 300, 300]);
@@ -252,5 +233,24 @@ mod tests {
         assert_eq!((kubelet.holds(0), kubelet.holds(1), kubelet.next()), (true, false, Some(at(16))));
         assert_eq!((kubelet.starts(at(15)), kubelet.starts(at(16)), kubelet.starts(at(16))), (None, Some(0), None));
         assert!(!kubelet.holds(0));
+    }
+
+    fn at(seconds: u64) -> Time {
+        Time::ZERO + Span::from_secs(seconds)
+    }
+
+    /// How long a container that runs so long each time, and then ends, waits to be started again.
+    fn waits(runs: &[u64]) -> Vec<u64> {
+        let (mut kubelet, mut now) = (Kubelet::new(1), Time::ZERO);
+        let waits = runs.iter().map(|run| {
+            let end = now + Span::from_secs(*run);
+            now = match kubelet.ends(0, end) {
+                Next::Starts => end,
+                Next::Waits => kubelet.next().unwrap(),
+            };
+            assert!(now == end || kubelet.starts(now) == Some(0));
+            now.since(end).as_nanos() / 1_000_000_000
+        });
+        waits.collect()
     }
 }

@@ -44,8 +44,10 @@ pub enum Under {
     Kubelet,
 }
 
-/// The texts of a rule's files, and what its runs are called.
+/// The name of a rule, the fault of its scenario in some words, the texts of its files, and what its runs are called.
 struct Files {
+    name: &'static str,
+    fault: &'static str,
     scenario: &'static str,
     without: &'static str,
     with: &'static str,
@@ -53,49 +55,27 @@ struct Files {
 }
 
 macro_rules! files {
-    ($rule:literal) => {
+    ($name:literal, $fault:literal) => {
         Files {
-            scenario: include_str!(concat!("../../../lessons/faults/", $rule, "/scenario.yaml")),
-            without: include_str!(concat!("../../../lessons/faults/", $rule, "/without.yaml")),
-            with: include_str!(concat!("../../../lessons/faults/", $rule, "/with.yaml")),
-            runs: [concat!($rule, "-without"), concat!($rule, "-with"), concat!($rule, "-kubelet")],
+            name: $name,
+            fault: $fault,
+            scenario: include_str!(concat!("../../../lessons/faults/", $name, "/scenario.yaml")),
+            without: include_str!(concat!("../../../lessons/faults/", $name, "/without.yaml")),
+            with: include_str!(concat!("../../../lessons/faults/", $name, "/with.yaml")),
+            runs: [concat!($name, "-without"), concat!($name, "-with"), concat!($name, "-kubelet")],
         }
     };
 }
 
 impl Rule {
-    /// The fault of its scenario, in some words.
-    pub const fn fault(self) -> &'static str {
-        match self {
-            Self::Breaker => "a store that only liveness asks is down",
-            Self::Dependency => "a store that only the probes ask is down",
-            Self::Node => "the path to a node is cut",
-            Self::Revision => "a new revision lacks its dependency",
-            Self::Startup => "a new revision never starts",
-            Self::Efficacy => "a replica starts too slowly for its rule",
-            Self::Floor => "a store that only readiness asks is down",
-            Self::Heartbeat => "a replica dies without a word",
-            Self::Window => "a replica fails every other attempt",
-            Self::Dwell => "a replica fails every other attempt",
-            Self::Ejections => "a replica comes and goes",
-        }
-    }
-
     /// Its name: on the command line, and of its folder.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Breaker => "breaker",
-            Self::Dependency => "dependency",
-            Self::Node => "node",
-            Self::Revision => "revision",
-            Self::Startup => "startup",
-            Self::Efficacy => "efficacy",
-            Self::Floor => "floor",
-            Self::Heartbeat => "heartbeat",
-            Self::Window => "window",
-            Self::Dwell => "dwell",
-            Self::Ejections => "ejections",
-        }
+        self.files().name
+    }
+
+    /// The fault of its scenario, in some words.
+    pub const fn fault(self) -> &'static str {
+        self.files().fault
     }
 
     /// The text of its scenario.
@@ -133,17 +113,17 @@ impl Rule {
 
     const fn files(self) -> Files {
         match self {
-            Self::Breaker => files!("breaker"),
-            Self::Dependency => files!("dependency"),
-            Self::Node => files!("node"),
-            Self::Revision => files!("revision"),
-            Self::Startup => files!("startup"),
-            Self::Efficacy => files!("efficacy"),
-            Self::Floor => files!("floor"),
-            Self::Heartbeat => files!("heartbeat"),
-            Self::Window => files!("window"),
-            Self::Dwell => files!("dwell"),
-            Self::Ejections => files!("ejections"),
+            Self::Breaker => files!("breaker", "a store that only liveness asks is down"),
+            Self::Dependency => files!("dependency", "a store that only the probes ask is down"),
+            Self::Node => files!("node", "the path to a node is cut"),
+            Self::Revision => files!("revision", "a new revision lacks its dependency"),
+            Self::Startup => files!("startup", "a new revision never starts"),
+            Self::Efficacy => files!("efficacy", "a replica starts too slowly for its rule"),
+            Self::Floor => files!("floor", "a store that only readiness asks is down"),
+            Self::Heartbeat => files!("heartbeat", "a replica dies without a word"),
+            Self::Window => files!("window", "a replica fails every other attempt"),
+            Self::Dwell => files!("dwell", "a replica fails every other attempt"),
+            Self::Ejections => files!("ejections", "a replica comes and goes"),
         }
     }
 }

@@ -160,7 +160,7 @@ impl Candidate {
             (Prober::Controller, Mode::Paused) => format!("{name} is paused: it asks nobody.\n"),
             (Prober::Kubelet, _) => {
                 let lost = model::kubelet::left_out(policy).join(", ");
-                if lost.is_empty() { lost } else { format!("{name} is without what no probe has: {lost}.\n") }
+                if lost.is_empty() { lost } else { format!("{name} is without what no probe can say: {lost}.\n") }
             }
         }
     }
