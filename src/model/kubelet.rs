@@ -19,7 +19,6 @@
 //! [backoff]: https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-restarts
 
 use std::collections::BTreeSet;
-use std::num::NonZeroU32;
 
 use super::world::Pace;
 use super::{ModelError, Observer, Run, go};
@@ -60,7 +59,6 @@ pub fn left_out(policy: &Policy) -> Vec<String> {
                 ("period", rule.period != whole_seconds(rule.period)),
                 ("startupPeriod", rule.startup_period.is_some()),
                 ("fastPeriod", rule.fast_period.is_some()),
-                ("successThreshold", rule.success_threshold != success_threshold(kind, rule)),
                 ("failureWindow", rule.failure_window.is_some()),
             ];
             fields.into_iter().filter(|(_, lost)| *lost).map(move |(field, _)| format!("spec.{kind}.{field}"))
@@ -74,7 +72,7 @@ fn probes(policy: &ParsedPolicy) -> ParsedPolicy {
     let probes = Policy {
         mode: Mode::Enforce,
         paused_until: None,
-        rules: PerRule::from_fn(|kind| of.rule(kind).map(|rule| probe(kind, rule))),
+        rules: PerRule::from_fn(|kind| of.rule(kind).map(probe)),
         heartbeat: None,
         restart: RestartSettings {
             max_concurrent: Amount::Percent(100),
@@ -95,12 +93,11 @@ fn probes(policy: &ParsedPolicy) -> ParsedPolicy {
     ParsedPolicy { policy: probes, ..policy.clone() }
 }
 
-fn probe(kind: RuleKind, rule: &Rule) -> Rule {
+fn probe(rule: &Rule) -> Rule {
     Rule {
         period: whole_seconds(rule.period),
         startup_period: None,
         fast_period: None,
-        success_threshold: success_threshold(kind, rule),
         failure_window: None,
         ..rule.clone()
     }
@@ -109,14 +106,6 @@ fn probe(kind: RuleKind, rule: &Rule) -> Rule {
 /// The next whole number of seconds.
 fn whole_seconds(period: Span) -> Span {
     Span::from_secs(period.as_nanos().div_ceil(Span::from_secs(1).as_nanos()))
-}
-
-/// The API server takes no other one for startup and liveness.
-fn success_threshold(kind: RuleKind, rule: &Rule) -> NonZeroU32 {
-    match kind {
-        RuleKind::Startup | RuleKind::Liveness => NonZeroU32::MIN,
-        RuleKind::Readiness => rule.success_threshold,
-    }
 }
 
 /// What the kubelets remember of the containers, one for each replica.
@@ -199,13 +188,13 @@ mod tests {
             metadata: {name: fast}
             spec:
               selector: {matchLabels: {app: fake}}
-              liveness: {httpGet: {port: http, path: /live}, period: 5s, successThreshold: 2}
+              liveness: {httpGet: {port: http, path: /live}, period: 5s}
               readiness: {httpGet: {port: http, path: /ready}, period: 1500ms, fastPeriod: 500ms, successThreshold: 2}
               heartbeat: {timeToLive: 3s}";
         let spec = policy_from_str("fast.yaml", text).unwrap().spec;
         let policy = spec.parse(1, Phase::Aligned { origin: Time::ZERO }).unwrap();
         let left_out = left_out(&policy.policy);
-        let rules = ["liveness.successThreshold", "readiness.period", "readiness.fastPeriod", "heartbeat"];
+        let rules = ["readiness.period", "readiness.fastPeriod", "heartbeat"];
         assert_eq!(left_out, rules.map(|field| format!("spec.{field}")));
         let probes = probes(&policy).policy;
         let readiness = probes.rules.readiness.as_ref().unwrap();
