@@ -1,42 +1,87 @@
-//! What each fleet rule saves in the model: a scenario, and a policy with the rule and one without it, in `tests/fleet`.
+//! What each fleet rule saves in the model, by the files in `lessons/faults`: without it, with it, and under the kubelet
+//! alone with the probes of the policy without it. That a cluster agrees is in `tests/e2e/rules.rs`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
 use std::path::Path;
 
-use probe_policy::api::{ProbePolicySpec, read_policy};
+use probe_policy::api::{ParsedPolicy, ProbePolicySpec, read_policy};
 use probe_policy::engine::{Phase, Time};
 use probe_policy::model::{self, Run};
 use probe_policy::scenario::ScenarioFile;
 
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lessons/faults");
+
 #[test]
 fn the_breaker_saves_all_but_the_trial_of_the_restarts_that_heal_nobody() {
-    let [without, with] = both("breaker");
-    assert_eq!((without.restarts.len(), with.restarts.len()), (24, 1));
-    assert_eq!((without.total_errors(), with.total_errors()), (3250, 0));
-    assert_eq!((one_decimal(without.truly_serving()), one_decimal(with.truly_serving())), (6.4, 7.9));
+    let [without, with, kubelet] = runs("breaker").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 24, ejections: 0, errors: 3250, serving: 6.40 });
+    assert_eq!(with, Figures { restarts: 1, ejections: 0, errors: 0, serving: 7.93 });
+    assert_eq!(kubelet, Figures { restarts: 16, ejections: 0, errors: 2650, serving: 6.67 });
+}
+
+#[test]
+fn while_a_dependency_fails_nobody_is_ejected_or_restarted_and_a_fault_of_ones_own_still_ejects() {
+    let [without, with, kubelet] = runs("dependency").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 16, ejections: 9, errors: 3500, serving: 6.35 });
+    assert_eq!(with, Figures { restarts: 0, ejections: 1, errors: 0, serving: 7.95 });
+    assert_eq!(kubelet, Figures { restarts: 16, ejections: 9, errors: 4000, serving: 5.95 });
+}
+
+#[test]
+fn who_cannot_be_reached_with_its_whole_node_is_neither_ejected_nor_restarted_and_its_kubelet_reaches_it() {
+    let [without, with, kubelet] = runs("node").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 6, ejections: 3, errors: 0, serving: 8.60 });
+    assert_eq!(with, Figures { restarts: 0, ejections: 0, errors: 0, serving: 9.00 });
+    assert_eq!(kubelet, with);
+}
+
+#[test]
+fn a_bad_revision_is_out_of_the_pool_and_hardly_restarted_and_the_old_one_serves() {
+    let [without, with, kubelet] = runs("revision").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 12, ejections: 2, errors: 0, serving: 8.07 });
+    assert_eq!(with, Figures { restarts: 2, ..without });
+    assert_eq!(kubelet, Figures { restarts: 8, ..without });
+}
+
+#[test]
+fn a_revision_that_does_not_start_is_hardly_restarted() {
+    let [without, with, kubelet] = runs("startup").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 16, ejections: 0, errors: 0, serving: 8.00 });
+    assert_eq!(with, Figures { restarts: 2, ..without });
+    assert_eq!(kubelet, Figures { restarts: 10, ..without });
 }
 
 #[test]
 fn a_replica_that_restarts_keep_from_starting_serves_once_they_are_given_up() {
-    let [without, with] = both("efficacy");
-    assert_eq!((without.restarts.len(), with.restarts.len()), (19, 5));
-    assert_eq!((one_decimal(without.truly_serving()), one_decimal(with.truly_serving())), (7.0, 7.7));
+    let [without, with, kubelet] = runs("efficacy").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 19, ejections: 0, errors: 0, serving: 7.03 });
+    assert_eq!(with, Figures { restarts: 5, serving: 7.66, ..without });
+    assert_eq!(kubelet, Figures { restarts: 6, ..without });
 }
 
 #[test]
 fn the_floor_keeps_a_pool_that_readiness_would_empty() {
-    let [without, with] = both("floor");
-    assert_eq!((without.ejections.len(), with.ejections.len()), (8, 0));
-    assert_eq!((without.total_errors(), with.total_errors()), (1500, 0));
+    let [without, with, kubelet] = runs("floor").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 0, ejections: 8, errors: 1500, serving: 8.00 });
+    assert_eq!(with, Figures { ejections: 0, errors: 0, ..without });
+    assert_eq!(kubelet, without);
+}
+
+#[test]
+fn beats_save_errors_on_a_replica_that_dies_without_a_word() {
+    let [without, with, kubelet] = runs("heartbeat").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 0, ejections: 2, errors: 108, serving: 7.50 });
+    assert_eq!(with, Figures { errors: 72, ..without });
+    assert_eq!(kubelet, without);
 }
 
 /// The table `combined` of the lesson on discovery, from the engine: of a health check and beats the smaller window
 /// counts.
 #[test]
 fn a_health_check_and_beats_find_each_death_within_the_smaller_of_their_windows() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet/heartbeat");
+    let folder = Path::new(FOLDER).join("heartbeat");
     let scenario = ScenarioFile::read(&folder.join("scenario.yaml")).unwrap();
-    let both = read_policy(&folder.join("both.yaml")).unwrap().spec;
+    let both = read_policy(&folder.join("with.yaml")).unwrap().spec;
     let windows = |spec: &ProbePolicySpec| {
         let policy = spec.parse(0, Phase::Aligned { origin: Time::ZERO }).unwrap();
         let run = model::run(&scenario, &policy).unwrap();
@@ -61,65 +106,67 @@ fn a_health_check_and_beats_find_each_death_within_the_smaller_of_their_windows(
 }
 
 #[test]
-fn who_cannot_be_reached_with_its_whole_node_is_neither_ejected_nor_restarted() {
-    let [without, with] = both("node");
-    assert_eq!((without.restarts.len(), with.restarts.len()), (6, 0));
-    assert_eq!((without.ejections.len(), with.ejections.len()), (3, 0));
-    assert_eq!((one_decimal(without.truly_serving()), one_decimal(with.truly_serving())), (8.6, 9.0));
-}
-
-#[test]
-fn a_bad_revision_is_out_of_the_pool_and_hardly_restarted_and_the_old_one_serves() {
-    let [without, with] = both("revision");
-    assert_eq!((without.restarts.len(), with.restarts.len()), (12, 2));
-    assert_eq!((without.total_errors(), with.total_errors()), (0, 0));
-}
-
-#[test]
-fn a_revision_that_does_not_start_is_hardly_restarted() {
-    let [without, with] = both("startup");
-    assert_eq!((without.restarts.len(), with.restarts.len()), (16, 2));
-}
-
-#[test]
 fn a_window_of_failures_ejects_a_replica_that_never_fails_twice_in_a_row() {
-    let [without, with] = both("window");
-    assert_eq!((without.ejections.len(), with.ejections.len()), (0, 1));
-    assert_eq!((without.total_errors(), with.total_errors()), (240, 24));
+    let [without, with, kubelet] = runs("window").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 0, ejections: 0, errors: 240, serving: 7.78 });
+    assert_eq!(with, Figures { ejections: 1, errors: 24, ..without });
+    assert_eq!(kubelet, without);
 }
 
 #[test]
 fn a_least_time_in_the_pool_and_out_of_it_saves_turns_of_the_gate_and_costs_errors() {
-    let [without, with] = both("dwell");
-    assert_eq!((without.ejections.len(), with.ejections.len()), (20, 2));
-    assert_eq!((without.total_errors(), with.total_errors()), (0, 120));
+    let [without, with, kubelet] = runs("dwell").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 0, ejections: 20, errors: 0, serving: 7.78 });
+    assert_eq!(with, Figures { ejections: 2, errors: 120, ..without });
+    assert_eq!(kubelet, without);
 }
 
 #[test]
 fn ejections_that_last_longer_each_time_save_most_of_the_errors_of_a_replica_that_comes_and_goes() {
-    let [without, with] = both("ejections");
-    assert_eq!((without.ejections.len(), with.ejections.len()), (20, 4));
-    assert_eq!((without.total_errors(), with.total_errors()), (120, 12));
+    let [without, with, kubelet] = runs("ejections").map(|run| figures(&run));
+    assert_eq!(without, Figures { restarts: 0, ejections: 20, errors: 120, serving: 7.78 });
+    assert_eq!(with, Figures { ejections: 4, errors: 12, ..without });
+    assert_eq!(kubelet, without);
 }
 
 #[test]
-fn while_a_dependency_fails_nobody_is_ejected_or_restarted_and_a_fault_of_ones_own_still_ejects() {
-    let [without, with] = both("dependency");
-    let came_to = |run: &Run| (run.restarts.len(), run.ejections.len(), run.total_errors());
-    assert_eq!((came_to(&without), came_to(&with)), ((16, 9, 3500), (0, 1, 0)));
+fn the_kubelet_knows_no_rule() {
+    for rule in Path::new(FOLDER).read_dir().unwrap() {
+        let folder = rule.unwrap().path();
+        let scenario = ScenarioFile::read(&folder.join("scenario.yaml")).unwrap();
+        let [without, with] = ["without.yaml", "with.yaml"].map(|file| policy(&folder.join(file)));
+        let [without, with] = [without, with].map(|policy| model::kubelet::run(&scenario, &policy).unwrap());
+        assert_eq!(without, with, "{}", folder.display());
+    }
 }
 
-/// What comes of a rule's scenario without the rule, and with it.
-fn both(rule: &str) -> [Run; 2] {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fleet").join(rule);
+/// What is claimed of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Figures {
+    restarts: usize,
+    ejections: usize,
+    errors: u64,
+    /// Truly serving, with two decimals.
+    serving: f64,
+}
+
+fn figures(run: &Run) -> Figures {
+    let serving = (run.truly_serving() * 100.0).round() / 100.0;
+    Figures { restarts: run.restarts.len(), ejections: run.ejections.len(), errors: run.total_errors(), serving }
+}
+
+/// What comes of a rule's scenario without the rule, with it, and under the kubelet alone.
+fn runs(rule: &str) -> [Run; 3] {
+    let folder = Path::new(FOLDER).join(rule);
     let scenario = ScenarioFile::read(&folder.join("scenario.yaml")).unwrap();
-    ["without.yaml", "with.yaml"].map(|policy| {
-        let policy = read_policy(&folder.join(policy)).unwrap();
-        let policy = policy.spec.parse(0, Phase::Aligned { origin: Time::ZERO }).unwrap();
-        model::run(&scenario, &policy).unwrap()
-    })
+    let [without, with] = ["without.yaml", "with.yaml"].map(|file| policy(&folder.join(file)));
+    [
+        model::run(&scenario, &without).unwrap(),
+        model::run(&scenario, &with).unwrap(),
+        model::kubelet::run(&scenario, &without).unwrap(),
+    ]
 }
 
-fn one_decimal(figure: f64) -> f64 {
-    (figure * 10.0).round() / 10.0
+fn policy(file: &Path) -> ParsedPolicy {
+    read_policy(file).unwrap().spec.parse(0, Phase::Aligned { origin: Time::ZERO }).unwrap()
 }

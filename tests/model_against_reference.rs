@@ -21,6 +21,14 @@ struct Case {
     startup_rule: Option<(u32, u32)>,
     liveness: Option<(u32, u32, Scope)>,
     readiness: Option<(u32, u32)>,
+    by: By,
+}
+
+/// Who asks and restarts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum By {
+    Controller,
+    Kubelet,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,11 +47,15 @@ struct Figures {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(4_000) })]
 
     #[test]
     fn every_figure_is_that_of_the_naive_model(case in case()) {
-        let run = model::run(&scenario(&case), &policy(&case)).unwrap();
+        let (scenario, policy) = (scenario(&case), policy(&case));
+        let run = match case.by {
+            By::Controller => model::run(&scenario, &policy).unwrap(),
+            By::Kubelet => model::kubelet::run(&scenario, &policy).unwrap(),
+        };
         let restarts = run.restarts.iter().map(|r| {
             (r.replica, r.turn, r.state, r.since_stuck.filter(|_| r.state == TrueState::Stuck))
         });
@@ -57,7 +69,8 @@ proptest! {
     }
 }
 
-/// The lesson's text, turn by turn and request by request.
+/// The lesson's text, turn by turn and request by request. Under the kubelet a container that has ended before is down
+/// for 10 turns of a second, then 20, 40 and so on.
 fn naive(case: &Case) -> Figures {
     struct Replica {
         opened: Option<u32>,
@@ -65,25 +78,45 @@ fn naive(case: &Case) -> Figures {
         started: bool,
         in_pool: bool,
         streaks: [u32; 3],
+        ended: u32,
+        down_until: Option<u32>,
     }
-    let mut fleet: Vec<Replica> = case
-        .startup
-        .iter()
-        .map(|_| Replica { opened: None, stuck_at: None, started: true, in_pool: true, streaks: [0; 3] })
-        .collect();
+    let warm = || Replica {
+        opened: None,
+        stuck_at: None,
+        started: true,
+        in_pool: true,
+        streaks: [0; 3],
+        ended: 0,
+        down_until: None,
+    };
+    let mut fleet: Vec<Replica> = case.startup.iter().map(|_| warm()).collect();
     let mut figures = Figures { restarts: vec![], errors: vec![], early_errors: 0, serving: 0 };
     let open = |replica: &mut Replica, turn| {
         *replica = Replica {
             opened: Some(turn),
             stuck_at: None,
             started: case.startup_rule.is_none(),
-            in_pool: case.readiness.is_none(),
+            in_pool: case.readiness.is_none() && (case.by == By::Controller || case.startup_rule.is_none()),
             streaks: [0; 3],
+            ended: replica.ended,
+            down_until: None,
         };
+    };
+    let end = |replica: &mut Replica, turn| {
+        replica.ended += 1;
+        if case.by == By::Kubelet && replica.ended > 1 {
+            replica.in_pool = false;
+            replica.down_until = Some(turn + 10 * 2u32.pow(replica.ended - 2));
+        } else {
+            open(replica, turn);
+        }
     };
     let state = |fleet: &[Replica], index: usize, turn: u32| {
         let replica = &fleet[index];
-        if replica.opened.is_some_and(|opened| turn - opened < case.startup[index]) {
+        if replica.down_until.is_some() {
+            TrueState::Stopped
+        } else if replica.opened.is_some_and(|opened| turn - opened < case.startup[index]) {
             TrueState::Starting
         } else if replica.stuck_at.is_some() {
             TrueState::Stuck
@@ -95,17 +128,24 @@ fn naive(case: &Case) -> Figures {
     };
     for turn in 0..case.turns {
         for (replica, _) in case.reopenings.iter().filter(|(_, at)| *at == turn) {
-            open(&mut fleet[*replica as usize], turn);
+            let replica = &mut fleet[*replica as usize];
+            if replica.down_until.is_none() {
+                end(replica, turn);
+            }
         }
         for (replica, _) in case.stuck.iter().filter(|(_, at)| *at == turn) {
             fleet[*replica as usize].stuck_at = Some(turn);
         }
         for index in 0..fleet.len() {
             let now = state(&fleet, index, turn);
+            if now == TrueState::Stopped {
+                continue;
+            }
             let mut restart = false;
             if let (false, Some((period, threshold))) = (fleet[index].started, case.startup_rule) {
                 if turn % period == 0 && now != TrueState::Starting {
                     fleet[index].started = true;
+                    fleet[index].in_pool |= case.readiness.is_none();
                 } else if turn % period == 0 {
                     fleet[index].streaks[0] += 1;
                     restart = fleet[index].streaks[0] == threshold;
@@ -134,8 +174,11 @@ fn naive(case: &Case) -> Figures {
             if restart {
                 let since = fleet[index].stuck_at.filter(|_| now == TrueState::Stuck).map(|at| turn - at);
                 figures.restarts.push((index, turn, now, since));
-                open(&mut fleet[index], turn);
+                end(&mut fleet[index], turn);
             }
+        }
+        for replica in fleet.iter_mut().filter(|replica| replica.down_until == Some(turn)) {
+            open(replica, turn);
         }
         let pool: Vec<usize> = (0..fleet.len()).filter(|index| fleet[*index].in_pool).collect();
         let mut errors = 0;
@@ -162,7 +205,7 @@ fn case() -> impl Strategy<Value = Case> {
                 prop::collection::btree_set((who.clone(), when.clone()), 0..4),
                 prop::collection::btree_set((who.clone(), when.clone()), 0..5),
                 prop::collection::btree_map((who, when), 1u32..20, 0..5),
-                (counted(), liveness.clone(), counted()),
+                (counted(), liveness.clone(), counted(), prop_oneof![Just(By::Controller), Just(By::Kubelet)]),
             )
         })
         .prop_map(|((turns, requests, startup), reopenings, stuck, lost, rules)| Case {
@@ -175,6 +218,7 @@ fn case() -> impl Strategy<Value = Case> {
             startup_rule: rules.0,
             liveness: rules.1,
             readiness: rules.2,
+            by: rules.3,
         })
 }
 

@@ -5,7 +5,7 @@
 
 use probe_policy::api::{ParsedPolicy, ProbePolicySpec};
 use probe_policy::engine::{Phase, Time};
-use probe_policy::model::{self, Observer};
+use probe_policy::model::{self, Observer, kubelet};
 use probe_policy::scenario::{Scenario, ScenarioFile};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -17,6 +17,12 @@ proptest! {
     fn a_run_that_skips_comes_to_what_a_run_that_steps_comes_to(scenario in scenario(), policy in policy()) {
         let skipped = model::run(&scenario, &policy).unwrap();
         prop_assert_eq!(skipped, model::observe(&scenario, &policy, &mut Watcher).unwrap());
+    }
+
+    #[test]
+    fn so_does_one_under_the_kubelet(scenario in scenario(), policy in policy()) {
+        let skipped = kubelet::run(&scenario, &policy).unwrap();
+        prop_assert_eq!(skipped, kubelet::observe(&scenario, &policy, &mut Watcher).unwrap());
     }
 }
 

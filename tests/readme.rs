@@ -156,7 +156,7 @@ enum Runner {
 
 fn runner(command: &str) -> Runner {
     match command.strip_prefix(PROGRAM) {
-        Some("lesson replicas --world model") => Runner::Here,
+        Some("lesson replicas --world model" | "lesson faults") => Runner::Here,
         Some(tool) if tool.starts_with("simulate ") || tool.starts_with("sweep ") => Runner::Here,
         Some(tool) if tool.starts_with("validate ") => Runner::Here,
         Some(tool) if tool.starts_with("release ") => Runner::Cluster,

@@ -37,6 +37,17 @@ fn two_policies_stand_beside_each_other_with_what_differs() {
 }
 
 #[test]
+fn under_the_kubelet_a_policy_is_without_what_no_probe_can_say() {
+    let [policy, scenario] = ["with", "scenario"].map(|file| format!("lessons/faults/heartbeat/{file}.yaml"));
+    let printed = stdout(&["simulate", &policy, &scenario, "--kubelet"]);
+    let remark = format!("\n{policy} under the kubelet is without what no probe can say: spec.heartbeat.\n");
+    assert!(printed.contains(&remark), "{printed}");
+    let printed = stdout(&["simulate", &policy, &scenario, "--kubelet", "--output", "csv"]);
+    let errors: Vec<_> = printed.lines().skip(1).map(|row| row.split(',').nth(6).unwrap()).collect();
+    assert_eq!(errors, ["72", "108", "+36"], "{printed}");
+}
+
+#[test]
 fn a_trace_tells_every_attempt_every_decision_and_every_turn() {
     let printed = stdout(&["simulate", POLICY, SCENARIO, "--trace"]);
     for line in [

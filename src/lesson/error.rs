@@ -29,6 +29,19 @@ pub enum NoPlan {
     /// The kubelet has no gate.
     #[error("--probes kubelet has no gate whose way to the traffic could be measured: leave it out")]
     NoGate,
+    /// Who probes is what is compared.
+    #[error("this lesson compares who probes: leave out --probes")]
+    BothProbe,
+    /// Nothing on a cluster acts out what a scenario has.
+    #[error(
+        "the scenario of the rule {rule} {what}, which only the model does: leave out --world cluster, or this rule"
+    )]
+    OnlyInModel {
+        /// Which rule.
+        rule: &'static str,
+        /// What its scenario does.
+        what: &'static str,
+    },
     /// A policy cannot be that fast.
     #[error("--speed {speed} is too fast for the setting {setting}: {error}")]
     TooFast {

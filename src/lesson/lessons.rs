@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{LessonError, NoPlan, depth, discovery, propagation, replicas};
+use super::{LessonError, NoPlan, depth, discovery, faults, propagation, replicas};
 use crate::runtime::Stop;
 
 /// Which lesson.
@@ -16,6 +16,8 @@ pub enum Command {
     Discovery(discovery::Args),
     /// When a decision reaches the traffic, by how a load balancer reads results
     Propagation(propagation::Args),
+    /// What each rule with the whole fleet in view is for: a fault without it, with it, and under the kubelet alone
+    Faults(faults::Args),
 }
 
 /// What is going to be done; it makes sense.
@@ -29,6 +31,8 @@ pub enum Plan {
     Discovery(discovery::Plan),
     /// The lesson "propagation".
     Propagation(propagation::Plan),
+    /// The lesson "faults".
+    Faults(faults::Plan),
 }
 
 impl Command {
@@ -39,6 +43,7 @@ impl Command {
             Self::Depth(args) => Plan::Depth(args.plan()?),
             Self::Discovery(args) => Plan::Discovery(args.plan()?),
             Self::Propagation(args) => Plan::Propagation(args.plan()?),
+            Self::Faults(args) => Plan::Faults(args.plan()?),
         })
     }
 }
@@ -52,6 +57,7 @@ impl Plan {
             Self::Depth(plan) => plan.run(stop).await,
             Self::Discovery(plan) => plan.run(&stop.once).await,
             Self::Propagation(plan) => plan.run(stop).await,
+            Self::Faults(plan) => plan.run(stop).await,
         }
     }
 }

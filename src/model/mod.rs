@@ -10,6 +10,7 @@ mod beats;
 mod deaths;
 pub mod discovery;
 mod endpoints;
+pub mod kubelet;
 mod network;
 mod observer;
 pub mod propagation;
@@ -27,6 +28,7 @@ pub use run::{Ejection, Restart, Run};
 pub use traffic::{Tally, Traffic};
 
 use endpoints::{endpoints, stores};
+use kubelet::Kubelet;
 use world::{Pace, World};
 
 /// Checks that a policy can be run on a scenario.
@@ -41,21 +43,22 @@ pub fn check(scenario: &Scenario, policy: &ParsedPolicy) -> Result<(), ModelErro
 /// time. Where the scenario has a registry to resolve by, or says how decisions propagate, requests know of the pool
 /// what these let them.
 pub fn run(scenario: &Scenario, policy: &ParsedPolicy) -> Result<Run, ModelError> {
-    go(scenario, policy, &mut (), Pace::Skipping)
+    go(scenario, policy, None, &mut (), Pace::Skipping)
 }
 
 /// The same, watched step by step; it takes longer, since nothing is skipped.
 pub fn observe<O: Observer>(scenario: &Scenario, policy: &ParsedPolicy, observer: &mut O) -> Result<Run, ModelError> {
-    go(scenario, policy, observer, Pace::Stepping)
+    go(scenario, policy, None, observer, Pace::Stepping)
 }
 
 fn go<O: Observer>(
     scenario: &Scenario,
     policy: &ParsedPolicy,
+    kubelet: Option<Kubelet>,
     observer: &mut O,
     pace: Pace,
 ) -> Result<Run, ModelError> {
     let (endpoints, dependencies) = (endpoints(scenario, policy)?, stores(scenario, policy)?);
     let policy = Policy { phase: Phase::Aligned { origin: Time::ZERO }, ..policy.policy.clone() };
-    Ok(World::new(scenario, policy, endpoints, dependencies, observer, pace).run())
+    Ok(World::new(scenario, policy, endpoints, dependencies, kubelet, observer, pace).run())
 }

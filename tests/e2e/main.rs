@@ -24,6 +24,7 @@ mod owners;
 mod pages;
 mod rights;
 mod rollouts;
+mod rules;
 mod selection;
 mod slices;
 mod traffic;

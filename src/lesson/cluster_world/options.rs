@@ -82,6 +82,16 @@ impl Options {
         self.probes.unwrap_or_default()
     }
 
+    /// The same, whoever was to probe.
+    pub fn asked_by(&self, probes: Probes) -> Self {
+        Self { probes: Some(probes), ..self.clone() }
+    }
+
+    /// Refuses a choice of who probes where both do.
+    pub fn no_prober_given(&self) -> Result<(), NoPlan> {
+        if self.probes.is_some() { Err(NoPlan::BothProbe) } else { Ok(()) }
+    }
+
     /// Refuses every option in a world that has no use for it.
     pub fn none_given(&self) -> Result<(), NoPlan> {
         let given = [

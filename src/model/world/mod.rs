@@ -4,6 +4,7 @@ mod course;
 mod sight;
 
 use super::beats::{Beats, Heartbeat, Word};
+use super::kubelet::{Kubelet, Next};
 use super::network::Network;
 use super::observer::{Attempt, Member, Moment, Observer, Standing, Turn};
 use super::traffic::{Pool, RoundRobin};
@@ -36,6 +37,8 @@ pub(super) struct World<'a, O> {
     endpoints: PerRule<Option<Endpoint>>,
     /// Which store each dependency of the policy is.
     dependencies: Vec<Store>,
+    /// None if replicas are restarted as new ones, by their owner; else it asks and restarts their containers.
+    kubelet: Option<Kubelet>,
     observer: &'a mut O,
     pace: Pace,
     engine: Engine,
@@ -75,6 +78,7 @@ impl<'a, O: Observer> World<'a, O> {
         policy: Policy,
         endpoints: PerRule<Option<Endpoint>>,
         dependencies: Vec<Store>,
+        kubelet: Option<Kubelet>,
         observer: &'a mut O,
         pace: Pace,
     ) -> Self {
@@ -91,6 +95,7 @@ impl<'a, O: Observer> World<'a, O> {
             policy,
             endpoints,
             dependencies,
+            kubelet,
             observer,
             pace,
             engine: Engine::with_room_for(scenario.replicas()),
@@ -139,12 +144,16 @@ impl<'a, O: Observer> World<'a, O> {
             network.read_before(now.time, &self.members);
         }
         while let Some(replica) = self.course.opening(now.time) {
+            if self.is_held(replica) {
+                continue;
+            }
             let Member { condition, standing } = self.members[replica];
-            let joins = standing == Standing::Absent;
             self.run.undetected += u64::from(condition.is(TrueState::Stuck));
-            self.open(now, replica, Opening::Planned(now.time));
-            if joins {
+            if standing == Standing::Absent {
+                self.open(now, replica, Opening::Planned(now.time));
                 self.show_owner(now.time);
+            } else {
+                self.reopen(now, replica, Opening::Planned(now.time));
             }
             self.show(now.time, replica, None);
             self.read(replica, now.time);
@@ -154,7 +163,8 @@ impl<'a, O: Observer> World<'a, O> {
         }
         self.stores = self.scenario.stores(now.time);
         self.hear_beats(now.time);
-        let restarted = self.decide(now);
+        let mut restarted = self.decide(now);
+        self.end_waits(now, &mut restarted);
         if !restarted.is_empty() {
             let reborn = Moment { time: now.time + INSTANT, ..now };
             for replica in restarted {
@@ -187,6 +197,7 @@ impl<'a, O: Observer> World<'a, O> {
         let end = Time::ZERO + self.scenario.length();
         let end = self.scenario.next_change_of_stores(now.time).map_or(end, |stores| stores.min(end));
         let end = self.beats.as_ref().and_then(|beats| beats.next(now.time)).map_or(end, |beat| beat.min(end));
+        let end = self.kubelet.as_ref().and_then(Kubelet::next).map_or(end, |start| start.min(end));
         let mut awake = std::mem::take(&mut self.awake);
         for replica in awake.drain(..) {
             self.processes[replica].is_awake = false;
@@ -237,7 +248,7 @@ impl<'a, O: Observer> World<'a, O> {
             Effect::Restart { replica, .. } => {
                 let index = replica.index as usize;
                 self.count_restart(index, now);
-                self.open(now, index, Opening::Restart(now.time));
+                self.reopen(now, index, Opening::Restart(now.time));
                 restarted.push(index);
                 self.tell(now.time, Input::RestartResult { replica, result });
             }
@@ -282,15 +293,40 @@ impl<'a, O: Observer> World<'a, O> {
     }
 
     fn set_gate(&mut self, replica: usize, gate: Gate, now: Moment) {
+        let is_held = self.is_held(replica);
         let Member { condition, standing } = &mut self.members[replica];
         if (*standing, gate) == (Standing::In, Gate::Closed) {
             self.run.ejections.push(Ejection { replica, turn: now.turn, condition: *condition });
         }
         *standing = match gate {
-            Gate::Open => Standing::In,
-            Gate::Closed => Standing::Out,
+            Gate::Open if !is_held => Standing::In,
+            Gate::Open | Gate::Closed => Standing::Out,
         };
         self.pool_changed = true;
+    }
+
+    /// Opens a replica whose process has ended, unless the kubelet lets it wait.
+    fn reopen(&mut self, now: Moment, replica: usize, opening: Opening) {
+        match self.kubelet.as_mut().map_or(Next::Starts, |kubelet| kubelet.ends(replica, now.time)) {
+            Next::Starts => self.open(now, replica, opening),
+            Next::Waits => {
+                self.members[replica].standing = Standing::Out;
+                self.pool_changed = true;
+            }
+        }
+    }
+
+    /// Opens everybody whose wait is over.
+    fn end_waits(&mut self, now: Moment, restarted: &mut Vec<usize>) {
+        while let Some(replica) = self.kubelet.as_mut().and_then(|kubelet| kubelet.starts(now.time)) {
+            self.open(now, replica, Opening::Restart(now.time));
+            restarted.push(replica);
+        }
+    }
+
+    /// Whether the kubelet lets a replica wait.
+    fn is_held(&self, replica: usize) -> bool {
+        self.kubelet.as_ref().is_some_and(|kubelet| kubelet.holds(replica))
     }
 
     fn open(&mut self, now: Moment, replica: usize, opening: Opening) {
@@ -340,8 +376,9 @@ impl<'a, O: Observer> World<'a, O> {
     /// Reads what is true of a replica.
     fn read(&mut self, replica: usize, now: Time) {
         let opening = self.processes[replica].opening;
-        self.members[replica].condition = self.scenario.condition(replica, opening, now);
-        self.processes[replica].is_cut = self.scenario.is_cut(replica, now);
+        let there = || self.scenario.condition(replica, opening, now);
+        self.members[replica].condition = if self.is_held(replica) { TrueState::Stopped.into() } else { there() };
+        self.processes[replica].is_cut = self.kubelet.is_none() && self.scenario.is_cut(replica, now);
         self.pool_changed = true;
         self.course.read(replica, opening, now);
         self.wake(replica);

@@ -45,7 +45,8 @@ impl<O: Observer> World<'_, O> {
         let number = u32::try_from(index).unwrap_or(u32::MAX);
         let is_in = self.members[index].standing == Standing::In;
         let gate = if is_in { Gate::Open } else { Gate::Closed };
-        let state = ContainerState::Running { since: now };
+        let state =
+            if self.is_held(index) { ContainerState::BackingOff } else { ContainerState::Running { since: now } };
         let incarnation = self.processes[index].incarnation;
         let target = Target::Container(Container { incarnation, state, remembered });
         let targets = PerRule::from_fn(|kind| self.policy.rule(kind).map(|_| target));
@@ -67,9 +68,9 @@ impl<O: Observer> World<'_, O> {
         self.tell(now, Input::ReplicaSeen { replica: key(index), seen: Box::new(seen) });
     }
 
-    /// Whether a rule says who is in the pool.
+    /// Whether somebody says who is in the pool: a rule, or the kubelet.
     pub(super) fn is_gated(&self) -> bool {
-        self.policy.rules.readiness.is_some() || self.policy.heartbeat.is_some()
+        self.policy.rules.readiness.is_some() || self.policy.heartbeat.is_some() || self.kubelet.is_some()
     }
 }
 
