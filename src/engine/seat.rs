@@ -54,8 +54,7 @@ impl Seat {
         self.memory.occupant = Some(replica);
         self.memory.intent = Some(Intent { replica: Some(replica), rule, at: now, stage });
         self.order = Some(order);
-        self.is_futile = false;
-        self.refused = None;
+        (self.is_futile, self.doubt, self.refused) = (false, None, None);
     }
 
     /// What the restart in flight was decided for; `None` for one from before this engine.
