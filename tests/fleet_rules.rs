@@ -1,5 +1,5 @@
 //! What each fleet rule saves in the model, by the files in `lessons/faults`: without it, with it, and under the kubelet
-//! alone with the probes of the policy without it. That a cluster agrees is in `tests/e2e/rules.rs`.
+//! alone with the probes of the policy without it. That a cluster agrees is in `tests/e2e/against_the_kubelet.rs`.
 #![expect(clippy::unwrap_used, reason = "a test that cannot read its files has failed")]
 
 use std::path::Path;

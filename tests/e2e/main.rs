@@ -8,6 +8,7 @@
 
 mod support;
 
+mod against_the_kubelet;
 mod budgets;
 mod containers;
 mod dependencies;
@@ -24,7 +25,6 @@ mod owners;
 mod pages;
 mod rights;
 mod rollouts;
-mod rules;
 mod selection;
 mod slices;
 mod traffic;
