@@ -32,7 +32,7 @@ pub fn decide(fast: Option<Span>, phase: Span, fault: Fault) -> Option<Time> {
         if now > fault.until + PERIOD {
             return None;
         }
-        let deadline = engine.next_deadline().map(|(at, _)| at);
+        let deadline = engine.next_poll();
         now = under_way.iter().map(|(_, answer)| answer.at).chain(deadline).min()?.max(now);
     }
 }

@@ -55,7 +55,7 @@ async fn run(task: Task) {
                 engine.handle(now, Input::GateResult { replica, result: EffectResult::Applied });
             }
         }
-        let due = engine.next_deadline().map(|(at, _)| at);
+        let due = engine.next_poll();
         let mut first = tokio::select! {
             ended = attempts.ended() => Some(ended),
             () = clock.sleep_until(due) => None,

@@ -296,8 +296,7 @@ impl Leader {
 
     /// When the engine or a slice wants a turn if nothing happens before.
     pub fn next_deadline(&self, now: Time) -> Option<Time> {
-        let engine = self.engine.next_deadline().map(|(at, _)| at);
-        engine.into_iter().chain(self.slices.next(now)).min()
+        self.engine.next_poll().into_iter().chain(self.slices.next(now)).min()
     }
 
     /// The engine decides over all it heard; then its effects are begun, and the slices and statuses that are due.

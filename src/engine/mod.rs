@@ -3,7 +3,7 @@
 //! The world's loop has three steps:
 //! 1. [`Engine::handle`] every fact as it arrives; that only records.
 //! 2. [`Engine::poll`] once per instant; that decides over all that was recorded and says what to do.
-//! 3. Carry the effects out, answer each with an input, and come back by [`Engine::next_deadline`].
+//! 3. Carry the effects out, answer each with an input, and come back by [`Engine::next_poll`].
 //!
 //! From a fact to an effect: [`absorb`] notes what it changes, an [`agenda`] says who is to be looked at, [`asking`]
 //! starts attempts and judges a [`replica`] by their outcomes, [`hearing`] takes its beats, [`gate`] admits and ejects,

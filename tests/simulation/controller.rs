@@ -145,7 +145,7 @@ impl Controller {
 
     /// When something is to happen here next.
     pub fn next(&self, now: Time) -> Option<Time> {
-        let engine = self.engine.next_deadline().map(|(at, _)| now + at.since(self.time(now)));
+        let engine = self.engine.next_poll().map(|at| now + at.since(self.time(now)));
         let asked = self.asked.iter().map(|asked| asked.answer_at);
         let letters = self.letters.iter().map(|letter| letter.arrives_at.unwrap_or(letter.answer_at));
         asked.chain(letters).chain(engine).min()

@@ -117,7 +117,7 @@ impl World {
             self.decide(observer);
             let join = self.replicas.iter().filter_map(|replica| replica.joins).min();
             let join = join.map(|at| self.start + at.since(Time::ZERO));
-            let due = self.engine.next_deadline().map(|(at, _)| at).into_iter().chain(join).min();
+            let due = self.engine.next_poll().into_iter().chain(join).min();
             tokio::select! {
                 Some(news) = senses.news.recv() => self.hear(news, observer),
                 ended = self.attempts.ended() => self.finish(ended, observer),
