@@ -6,7 +6,7 @@ use super::spec::{
     BreakerSpec, BudgetSpec, FleetSpec, HeartbeatSpec, Method, ModeSpec, OnPolicyChangeSpec, OtherOwnersSpec, PoolSpec,
     ProbePolicySpec, RestartSpec, RuleSpec, SharedFailureSpec, Through, WhenBelowSpec,
 };
-use super::{DependencyAsk, FailureWindowSpec, Handler, IpFamily, Selector, checks, dependency};
+use super::{DependencyAsk, FailureWindowSpec, Handler, IpFamily, Selector, checks, dependency, fnv1a};
 use crate::engine::{
     Backoff, BreakerSettings, BudgetSettings, DwellSettings, EjectionBackoff, FailureWindow, FleetSettings,
     FloorSettings, Heartbeat, Mode, OnPolicyChange, OtherOwners, PerRule, Phase, Policy, Pool, Question, RestartMethod,
@@ -242,7 +242,7 @@ fn parse_breaker(spec: &BreakerSpec) -> Result<Option<BreakerSettings>, SpecErro
 }
 
 impl Ask {
-    /// The number that stands for it, the same in every process and version: 64-bit FNV-1a over its text.
+    /// The number that stands for it, the same in every process and version.
     pub fn question(&self) -> Question {
         question(&self.to_string())
     }
@@ -250,9 +250,7 @@ impl Ask {
 
 /// The number that stands for what is asked, by a text that differs for every two questions that differ.
 pub(super) fn question(text: &str) -> Question {
-    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    Question(text.bytes().fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME)))
+    Question(fnv1a(text))
 }
 
 /// One line that differs for every two asks that differ.

@@ -15,6 +15,7 @@ mod dependency;
 mod duration;
 mod family;
 mod flapping;
+mod fnv1a;
 mod handler;
 mod labels;
 mod manifest;
@@ -38,6 +39,7 @@ pub use dependency::{DependencyAsk, DependencySpec, WhenDownSpec};
 pub use duration::{Duration, InvalidDuration};
 pub use family::{IpFamily, Sockets};
 pub use flapping::{EjectionBackoffSpec, FailureWindowSpec};
+pub(crate) use fnv1a::fnv1a;
 pub use handler::{
     ComponentScope, Exec, ExecSpec, Grpc, GrpcSpec, Handler, HealthBody, HttpGet, HttpGetSpec, HttpHeaderSpec,
     Redirects, Scheme, ServingState, TcpSocket, TcpSocketSpec, Tls, TlsSpec,

@@ -1,6 +1,6 @@
 //! One pod, and what the engine has been told of it.
 
-use crate::api::Ask;
+use crate::api::{Ask, fnv1a};
 use crate::cluster::records::{PodRecord, ResourceVersion, Uid};
 use crate::cluster::target;
 use crate::engine::{
@@ -134,9 +134,9 @@ impl Pod {
     }
 }
 
-/// Spreads replicas evenly and alike in every run: FNV-1a over the UID.
+/// Spreads replicas evenly and alike in every run.
 pub(super) fn spread(uid: &Uid) -> u64 {
-    uid.0.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    fnv1a(&uid.0)
 }
 
 #[cfg(test)]

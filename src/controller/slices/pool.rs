@@ -7,6 +7,7 @@ use super::endpoint;
 use super::placement::Placement;
 use super::premise::{Keeper, Premise, Unusable, others_slice};
 use super::write::{Order, SliceWrite};
+use crate::api::fnv1a;
 use crate::cluster::records::{EndpointRecord, Group, ObjectName, OurSlice, PodRecord, SliceRecord, Uid};
 use crate::cluster::{Index, PoolName};
 use crate::engine::Gate;
@@ -307,15 +308,10 @@ fn fresh<'a>(
     retired: &'a BTreeSet<ObjectName>,
 ) -> impl FnOnce() -> ObjectName + use<'a> {
     let name = move |n: u32| {
-        let hash = hash(&format!("{policy} {n}")) >> 24;
+        let hash = fnv1a(&format!("{policy} {n}")) >> 24;
         ObjectName::new(&policy.namespace, &format!("{service}-{hash:010x}"))
     };
     let is_free =
         |name: &ObjectName| index.slice(name).is_none() && !sheets.contains_key(name) && !retired.contains(name);
     move || (0..=u32::MAX).map(name).find(is_free).unwrap_or_else(|| name(0))
-}
-
-/// The same in every process: 64-bit FNV-1a.
-fn hash(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
