@@ -101,7 +101,7 @@ fn rules(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<RuleSta
     let status = |kind: RuleKind| {
         let rule = spec.policy.rule(kind)?;
         let ever_passed = report.rules[kind]?.ever_passed;
-        Some(RuleStatus { name: kind.into(), ever_passed, question: format!("{:016x}", rule.question.0) })
+        Some(RuleStatus { name: kind.into(), ever_passed, question: rule.question.to_string() })
     };
     RuleKind::ALL.into_iter().filter_map(status).collect()
 }
@@ -111,7 +111,7 @@ fn dependencies(index: &Index, policy: PolicyKey, report: &PolicyReport) -> Vec<
     let status = |(dependency, report_of): (&Dependency, &DependencyReport)| DependencyStatus {
         name: dependency.name.to_string(),
         ever_passed: report_of.state != DependencyState::NeverPassed,
-        question: format!("{:016x}", dependency.rule.question.0),
+        question: dependency.rule.question.to_string(),
         down_since: match report_of.state {
             DependencyState::Down { since } => Some(MicroTime(timestamp(since))),
             DependencyState::NeverPassed | DependencyState::Up | DependencyState::Suspect => None,

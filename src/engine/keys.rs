@@ -3,6 +3,8 @@
 //! The edge hands the keys out and may use an index again once the thing behind it is gone; the generation
 //! in a [`ReplicaKey`] tells the two apart, so an effect for the old one can never reach the new one.
 
+use std::fmt;
+
 /// A `ProbePolicy` object. Handed out once, counted from 0 in the order of age: the lower key is never younger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PolicyKey(pub u32);
@@ -32,7 +34,8 @@ pub struct NodeKey(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RevisionKey(pub u32);
 
-/// What a rule asks: equal exactly when handler and container are. Evidence belongs to a question.
+/// What a rule asks: equal exactly when handler and container are. Evidence belongs to a question. Displays as 16
+/// hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Question(pub u64);
 
@@ -70,4 +73,10 @@ pub enum Slot {
     /// Replicas without a number (ReplicaSet): the engine counts, and the next replica that the owner creates
     /// after a restart takes the seat that has been open longest.
     Nth(u32),
+}
+
+impl fmt::Display for Question {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
 }

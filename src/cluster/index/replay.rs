@@ -66,7 +66,7 @@ impl Index {
         let mut passed = PerRule::default();
         for rule in record.status.iter().flat_map(|status| &status.rules) {
             let kind = rule.name.into();
-            let question = spec.policy.rule(kind).map(|rule| format!("{:016x}", rule.question.0));
+            let question = spec.policy.rule(kind).map(|rule| rule.question.to_string());
             passed[kind] = rule.ever_passed && question.as_ref() == Some(&rule.question);
         }
         Some(passed)
@@ -76,7 +76,7 @@ impl Index {
     fn dependencies_passed_before(&self, policy: PolicyKey, status: &ProbePolicyStatus) -> Vec<Input> {
         let listed = self.policies.in_force(policy).into_iter().flat_map(|spec| &spec.policy.dependencies);
         let passed = listed.filter(|dependency| {
-            let question = format!("{:016x}", dependency.rule.question.0);
+            let question = dependency.rule.question.to_string();
             let asked_so =
                 |said: &&DependencyStatus| (&*said.name, &said.question) == (dependency.name.as_str(), &question);
             status.dependencies.iter().find(asked_so).is_some_and(|said| said.ever_passed)
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
     use crate::cluster::test_support::{FIRST, OLDEST, World, owner, policy, web};
-    use crate::engine::{DependencyName, OwnerKey, RuleKind};
+    use crate::engine::{DependencyName, OwnerKey, Question, RuleKind};
 
     #[test]
     fn a_replay_tells_a_new_engine_what_the_old_one_knew() {
@@ -144,10 +144,10 @@ mod tests {
         let selector = json!({"matchLabels": {"app": "db"}});
         let listed = |name: &str| json!({"name": name, "selector": selector, "tcpSocket": {"port": 5432}});
         let builder = || policy("p", "00:00:00").spec("fleet", json!({"dependencies": [listed("db"), listed("old")]}));
-        let question = builder().record().spec.unwrap().policy.dependencies[0].rule.question.0;
-        let said =
-            |name: &str, question| json!({"name": name, "everPassed": true, "question": format!("{question:016x}")});
-        let status = json!({"dependencies": [said("db", question), said("old", question + 1)]});
+        let question = builder().record().spec.unwrap().policy.dependencies[0].rule.question;
+        let other = Question(question.0 + 1);
+        let said = |name: &str, question: Question| json!({"name": name, "everPassed": true, "question": question.to_string()});
+        let status = json!({"dependencies": [said("db", question), said("old", other)]});
         let mut world = World::new();
         world.policy(builder().status(status).record());
         let restored = world.index.restore(OLDEST);
@@ -171,7 +171,7 @@ mod tests {
         let asked = policy("p", "00:00:00").record().spec.unwrap().policy.rules.liveness.unwrap().question;
         let status = json!({
             "rules": [
-                {"name": "liveness", "everPassed": true, "question": format!("{:016x}", asked.0)},
+                {"name": "liveness", "everPassed": true, "question": asked.to_string()},
                 {"name": "readiness", "everPassed": true, "question": "0000000000000001"},
             ],
             "seats": [
