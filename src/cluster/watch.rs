@@ -161,7 +161,8 @@ impl Scope {
         kinds
     }
 
-    fn api<K>(&self, client: &Client) -> Api<K>
+    /// The objects of a kind within the scope.
+    pub(crate) fn api<K>(&self, client: &Client) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
     {

@@ -4,8 +4,8 @@
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::jiff::Timestamp;
+use kube::Client;
 use kube::api::ListParams;
-use kube::{Api, Client};
 
 use super::gate::{GateCondition, GateWrite};
 use super::slices::SliceWrite;
@@ -36,12 +36,8 @@ const PAGE: u32 = 50;
 /// If the pods or the slices cannot be listed.
 pub async fn release(client: &Client, scope: &Scope, now: Timestamp) -> kube::Result<Released> {
     let mut released = release_pods(client, scope, now).await?;
-    let slices: Api<EndpointSlice> = match scope {
-        Scope::Cluster => Api::all(client.clone()),
-        Scope::Namespace(namespace) => Api::namespaced(client.clone(), namespace),
-    };
     let ours = ListParams::default().labels(&format!("{MANAGED_BY}={SLICE_MANAGER}"));
-    for slice in slices.list(&ours).await? {
+    for slice in scope.api::<EndpointSlice>(client).list(&ours).await? {
         let Some(write) = SliceWrite::released(slice) else { continue };
         match write.apply(client.clone()).await {
             Ok(_) => released.slices += 1,
@@ -53,10 +49,7 @@ pub async fn release(client: &Client, scope: &Scope, now: Timestamp) -> kube::Re
 }
 
 async fn release_pods(client: &Client, scope: &Scope, now: Timestamp) -> kube::Result<Released> {
-    let pods: Api<Pod> = match scope {
-        Scope::Cluster => Api::all(client.clone()),
-        Scope::Namespace(namespace) => Api::namespaced(client.clone(), namespace),
-    };
+    let pods = scope.api::<Pod>(client);
     let mut released = Released::default();
     let mut page = ListParams::default().limit(PAGE);
     loop {
