@@ -117,8 +117,8 @@ pub use policy::{
 pub use pulse::Presence;
 pub use reason::Reason;
 pub use report::{
-    BreakerReport, BudgetReport, DependencyReport, DependencyState, FloorReport, HeartbeatReport, PartReport,
-    PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport,
+    BreakerReport, BudgetReport, DependencyReport, DependencyState, FloorReport, HeartbeatReport, PERSISTENT_ERRORS,
+    PartReport, PolicyReport, ReplicaReport, ReplicaState, RuleReport, SeatReport,
 };
 pub use startups::StartupTimes;
 pub use time::{Span, Time};

@@ -11,8 +11,8 @@ use super::{
     StartupTimes, Stretched, Target, TargetProblem, Time, Trial, WouldHave,
 };
 
-/// Our own errors in a row that are worth telling.
-const PERSISTENT: u32 = 3;
+/// How many of our own errors in a row are worth telling.
+pub const PERSISTENT_ERRORS: u32 = 3;
 /// A write that takes longer is worth telling.
 const LAGS: Span = Span::from_secs(1);
 
@@ -380,7 +380,7 @@ impl PolicyReport {
                 rule.unusable = Some((rule.unusable.map_or(1, |(n, _)| n + 1), problem));
             }
             let errors = replica.judges[kind].as_ref().map_or(0, |judge| judge.prober_errors);
-            rule.prober_errors += u32::from(errors >= PERSISTENT);
+            rule.prober_errors += u32::from(errors >= PERSISTENT_ERRORS);
         }
     }
 }

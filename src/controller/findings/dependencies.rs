@@ -6,8 +6,8 @@ use super::{Claim, list};
 use crate::api::conditions::{DEPENDENCY_DOWN, Holds};
 use crate::cluster::Index;
 use crate::engine::{
-    DependencyName, DependencyReport, DependencyState, Gate, Obstacle, PolicyKey, PolicyReport, Reason, ReplicaReport,
-    Time,
+    DependencyName, DependencyReport, DependencyState, Gate, Obstacle, PERSISTENT_ERRORS, PolicyKey, PolicyReport,
+    Reason, ReplicaReport, Time,
 };
 use crate::runtime::timestamp;
 
@@ -76,13 +76,10 @@ fn silence(index: &Index, policy: PolicyKey, dependency: &DependencyReport) -> O
         };
         return Some(message);
     }
-    (prober_errors >= PERSISTENT).then(|| {
+    (prober_errors >= PERSISTENT_ERRORS).then(|| {
         (
             "ProberErrors",
             format!("the attempts at {name} fail by our own fault, {says_nothing}: see the log of the controller"),
         )
     })
 }
-
-/// Our own errors in a row that are worth telling.
-const PERSISTENT: u32 = 3;
