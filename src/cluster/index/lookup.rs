@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use super::{Index, PoolName};
 use crate::api::{Handler, ParsedPolicy, SeatName, Sockets};
 use crate::cluster::WatchKind;
-use crate::cluster::records::{ObjectName, OwnerRecord, PodRecord, PolicyRecord, ServiceRecord, SliceRecord, Uid};
+use crate::cluster::records::{
+    ObjectName, OwnerRecord, PodRecord, PolicyRecord, ServiceRecord, SliceRecord, Uid, of_namespace,
+};
 use crate::cluster::target::{self, Place};
 use crate::engine::{
     Gate, Incarnation, NodeKey, OwnerKey, PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot,
@@ -98,9 +100,7 @@ impl Index {
 
     /// The pods of a namespace, each with the policy that keeps it.
     pub fn pods_in(&self, namespace: &str) -> impl Iterator<Item = (Option<PolicyKey>, &PodRecord)> {
-        let pods = self.pods.range(ObjectName::new(namespace, "")..);
-        let pods = pods.take_while(move |(name, _)| &*name.namespace == namespace);
-        pods.map(|(_, pod)| (pod.policy(), &pod.record))
+        of_namespace(&self.pods, namespace).map(|pod| (pod.policy(), &pod.record))
     }
 
     /// The pod of that name, with the policy that keeps it.

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::listing::{Listed, Listing, News};
 use super::records::{
     LeaseRecord, NodeRecord, ObjectName, OwnerRecord, PodRecord, PolicyRecord, ResourceVersion, ServiceRecord,
-    SliceRecord, Uid,
+    SliceRecord, Uid, of_namespace,
 };
 use super::{Scope, WatchEvent, WatchKind};
 use crate::engine::{Gate, GateSeen, Input, NodeState, Observation, ReplicaKey, Time};
@@ -247,7 +247,8 @@ impl Index {
     }
 
     fn tell_namespace(&mut self, namespace: &str, inputs: &mut Vec<Input>) {
-        for name in self.names_in(namespace) {
+        let names: Vec<_> = of_namespace(&self.pods, namespace).map(|pod| pod.record.name.clone()).collect();
+        for name in names {
             self.tell(&name, inputs);
         }
     }
@@ -262,11 +263,6 @@ impl Index {
         if !self.slices.hold_nobody() || self.policies.have_slices() {
             self.slices.touch(Touched::Pod(name.clone()));
         }
-    }
-
-    fn names_in(&self, namespace: &str) -> Vec<ObjectName> {
-        let names = self.pods.range(ObjectName::new(namespace, "")..).map(|(name, _)| name);
-        names.take_while(|name| &*name.namespace == namespace).cloned().collect()
     }
 
     /// Tells the engine of a pod as it is now. It matters once a policy keeps it or it has our gate: a gate that no

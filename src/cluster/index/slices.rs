@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::in_slices::{InSlices, Move};
 use crate::cluster::Change;
 use crate::cluster::listing::{Listing, News, WatchHealth};
-use crate::cluster::records::{ObjectName, PodRecord, ServiceRecord, SliceBody, SliceRecord, Uid};
+use crate::cluster::records::{ObjectName, PodRecord, ServiceRecord, SliceBody, SliceRecord, Uid, of_namespace};
 use crate::engine::{Gate, GateSeen, Readiness, Time};
 
 /// The pool of a policy that is told by slices: the slices of one Service that bear its name.
@@ -154,8 +154,7 @@ impl Slices {
     }
 
     pub(super) fn of_namespace(&self, namespace: &str) -> impl Iterator<Item = &SliceRecord> {
-        let from = self.slices.range(ObjectName::new(namespace, "")..);
-        from.take_while(move |(name, _)| &*name.namespace == namespace).map(|(_, slice)| slice)
+        of_namespace(&self.slices, namespace)
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &SliceRecord> {

@@ -9,6 +9,7 @@ mod policy;
 mod service;
 mod slice;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -76,4 +77,13 @@ impl std::fmt::Display for ObjectName {
         }
         f.write_str(&self.name)
     }
+}
+
+/// Those of a namespace, in the order of their names.
+pub(super) fn of_namespace<'a, T>(
+    objects: &'a BTreeMap<ObjectName, T>,
+    namespace: &str,
+) -> impl Iterator<Item = &'a T> {
+    let from = objects.range(ObjectName::new(namespace, "")..);
+    from.take_while(move |(name, _)| &*name.namespace == namespace).map(|(_, object)| object)
 }
