@@ -272,7 +272,7 @@ impl Index {
         let Some(pod) = self.pods.get_mut(name) else { return };
         let policy = self.policies.keeper(&pod.record);
         let (gate, ready) = match policy.and_then(|policy| self.policies.pool(policy)) {
-            Some(pool) => self.slices.stand(&pod.record, &pool.policy.name, &pool.service),
+            Some(pool) => self.slices.stand(&pod.record, &pool),
             None => (pod.record.gate, pod.record.ready),
         };
         if pod.replica.is_none() && policy.is_none() && pod.record.gate == GateSeen::Ungated {

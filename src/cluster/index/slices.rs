@@ -48,6 +48,14 @@ impl PoolName {
         Some(Self { policy, service: slice.service.clone() })
     }
 
+    /// Whether a slice is part of it.
+    pub fn has(&self, slice: &SliceRecord) -> bool {
+        let Self { policy, service } = self;
+        slice.service == *service
+            && slice.name.namespace == policy.namespace
+            && slice.ours().is_some_and(|slice| *slice.policy == *policy.name)
+    }
+
     /// Its Service.
     pub fn service(&self) -> ObjectName {
         ObjectName::new(&self.policy.namespace, &self.service)
@@ -125,13 +133,8 @@ impl Slices {
     }
 
     /// How a pod stands in the slices of a pool: the gate as all of them have it, and ready if any of them says so.
-    pub(super) fn stand(&self, pod: &PodRecord, policy: &str, service: &str) -> (GateSeen, Readiness) {
-        let is_of_pool = |slice: &SliceRecord| {
-            *slice.service == *service && slice.ours().is_some_and(|slice| *slice.policy == *policy)
-        };
-        let of_pod = self.of_pod.get(&pod.uid).into_iter().flatten();
-        let gates: BTreeSet<Gate> =
-            of_pod.filter(|(name, _)| self.slices.get(*name).is_some_and(is_of_pool)).map(|(_, gate)| *gate).collect();
+    pub(super) fn stand(&self, pod: &PodRecord, pool: &PoolName) -> (GateSeen, Readiness) {
+        let gates: BTreeSet<Gate> = self.gates(&pod.uid, pool).collect();
         let ready = if gates.contains(&Gate::Open) { Readiness::Ready } else { Readiness::NotReady };
         let gate = match (gates.len(), gates.first()) {
             (1, Some(gate)) => GateSeen::Set(*gate),
@@ -144,9 +147,7 @@ impl Slices {
 
     /// The gate of a pod in the slices of a pool: closed if any of them has it so; `None` if it is in none.
     pub(super) fn gate(&self, pod: &Uid, pool: &PoolName) -> Option<Gate> {
-        let of_pod = self.of_pod.get(pod).into_iter().flatten();
-        let of_pool = of_pod.filter(|(name, _)| self.slices.get(*name).and_then(PoolName::of).as_ref() == Some(pool));
-        of_pool.map(|(_, gate)| *gate).max()
+        self.gates(pod, pool).max()
     }
 
     pub(super) fn slice(&self, name: &ObjectName) -> Option<&SliceRecord> {
@@ -171,6 +172,13 @@ impl Slices {
 
     pub(super) fn service_health(&self) -> &WatchHealth {
         self.service_watch.health()
+    }
+
+    /// The gate of a pod in each slice of a pool that it is in.
+    fn gates(&self, pod: &Uid, pool: &PoolName) -> impl Iterator<Item = Gate> {
+        let of_pod = self.of_pod.get(pod).into_iter().flatten();
+        let of_pool = of_pod.filter(|(name, _)| self.slices.get(*name).is_some_and(|slice| pool.has(slice)));
+        of_pool.map(|(_, gate)| *gate)
     }
 
     /// Notes what is otherwise about a slice than before.

@@ -99,7 +99,7 @@ impl Pool {
     /// Takes in that a slice is otherwise than before. One of this pool that it did not know of is found out about by
     /// beginning anew.
     pub(super) fn follow_slice(&mut self, index: &Index, name: &ObjectName) -> Known {
-        let is_of_pool = index.slice(name).map(|slice| PoolName::of(slice).as_ref() == Some(&self.name));
+        let is_of_pool = index.slice(name).map(|slice| self.name.has(slice));
         match (self.sheets.contains_key(name), is_of_pool) {
             (true, Some(true) | None) => drop(self.dirty.insert(name.clone())),
             (false, Some(true)) if self.retired.contains(name) => {}
@@ -295,9 +295,7 @@ pub(super) enum Known {
 
 fn of_pool<'a>(index: &'a Index, pool: &'a PoolName) -> impl Iterator<Item = (&'a SliceRecord, &'a OurSlice)> {
     let slices = index.slices_in(&pool.policy.namespace);
-    slices
-        .filter(move |slice| PoolName::of(slice).as_ref() == Some(pool))
-        .filter_map(|slice| Some((slice, slice.ours()?)))
+    slices.filter(|slice| pool.has(slice)).filter_map(|slice| Some((slice, slice.ours()?)))
 }
 
 /// A name that no slice has: made of the pool's name, so that two pools hardly ever want the same.

@@ -64,7 +64,7 @@ pub fn others_slice<'a>(index: &'a Index, pool: &PoolName) -> Option<&'a ObjectN
 }
 
 fn has_begun(index: &Index, pool: &PoolName) -> bool {
-    index.slices_in(&pool.policy.namespace).any(|slice| PoolName::of(slice).as_ref() == Some(pool))
+    index.slices_in(&pool.policy.namespace).any(|slice| pool.has(slice))
 }
 
 impl Unusable {
