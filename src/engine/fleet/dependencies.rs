@@ -196,8 +196,7 @@ impl Asked {
         }
         judge.due.get_or_insert_with(|| grid.first(now, now));
         judge.leave_out_missed(now);
-        let is_questioned =
-            self.ever_passed && !self.is_failing() && questioned.is_some() && self.answered < questioned;
+        let is_questioned = self.ever_passed && !self.is_failing() && self.answered < questioned;
         let judge = &mut self.judge;
         judge.recheck = (is_questioned && !judge.is_asking()).then(|| now.max(judge.asked() + SPACING));
         let turn = judge.turn(now)?;
