@@ -120,9 +120,8 @@ pub(super) struct Kubelet {
 #[derive(Clone, Copy, Debug, Default)]
 struct Restarts {
     count: u32,
-    /// When it was last started.
+    /// When it was last started, or is to be.
     last: Time,
-    waits: bool,
 }
 
 /// What becomes of a container that ends.
@@ -146,8 +145,8 @@ impl Kubelet {
             container.count = 0;
         }
         let wait = BACKOFF.wait_after(container.count);
-        *container = Restarts { count: container.count + 1, last: now + wait, waits: wait > Span::ZERO };
-        if container.waits {
+        *container = Restarts { count: container.count + 1, last: now + wait };
+        if wait > Span::ZERO {
             self.waiting.insert((container.last, replica));
             Next::Waits
         } else {
@@ -157,15 +156,15 @@ impl Kubelet {
 
     /// Takes the next container whose back-off is over at `now`.
     pub(super) fn starts(&mut self, now: Time) -> Option<usize> {
-        let (_, replica) = self.waiting.first().copied().filter(|(at, _)| *at <= now)?;
-        self.waiting.pop_first();
-        self.containers[replica].waits = false;
-        Some(replica)
+        if self.next()? > now {
+            return None;
+        }
+        self.waiting.pop_first().map(|(_, replica)| replica)
     }
 
     /// Whether a container waits for its back-off.
     pub(super) fn holds(&self, replica: usize) -> bool {
-        self.containers[replica].waits
+        self.waiting.contains(&(self.containers[replica].last, replica))
     }
 
     /// When the next back-off is over.
