@@ -2,12 +2,14 @@
 
 use super::super::agenda::Wake;
 use super::super::judge::{Judge, Opinion, Timing, Turn};
+use super::super::replica::Replica;
 use super::super::schedule::Grid;
 use super::super::{
     Dependency, DependencyAttempt, DependencyName, DependencyReport, DependencyState, Effect, Evidence,
-    FleetTransitionKind, Incarnation, Obstacle, Outcome, OutcomeClass, Phase, PolicyKey, Reason, RuleKind, Span, Time,
-    WhenDown,
+    FleetTransitionKind, Incarnation, Obstacle, Outcome, OutcomeClass, Pause, Phase, Policy, PolicyKey, Reason,
+    RuleKind, Span, Time, WhenDown,
 };
+use super::{Fleet, Look};
 
 /// Between two attempts at a dependency, however many replicas are about to be ejected one after the other.
 const SPACING: Span = Span::from_millis(100);
@@ -46,6 +48,38 @@ pub(in super::super) struct Answered {
     pub(in super::super) tells: Option<(FleetTransitionKind, Reason)>,
 }
 
+impl Fleet {
+    /// What speaks against ejecting a replica for failing readiness: what it depends on fails too, or did when it was
+    /// asked last.
+    pub(in super::super) fn failed_dependency(&self, replica: &Replica) -> Option<Obstacle> {
+        self.dependencies.excuses_ejection(replica.judges.readiness.as_ref()?.failed_at)
+    }
+
+    /// What speaks against ejecting it before that is known. Failures that follow do not make the wait any longer.
+    pub(in super::super) fn dependency_in_question(&self, replica: &Replica) -> Option<Obstacle> {
+        let failed = replica.judges.readiness.as_ref()?.failed_at;
+        self.dependencies.to_be_asked(waits_since(replica).unwrap_or(failed))
+    }
+
+    /// Has the dependencies asked that a replica waits for; says whether it does.
+    pub(in super::super) fn questions_dependencies(&mut self, replica: &Replica) -> bool {
+        let since = waits_since(replica);
+        if let Some(since) = since {
+            self.dependencies.question(since);
+        }
+        since.is_some()
+    }
+
+    /// Has the dependencies asked that are due, unless the policy is let alone.
+    pub(super) fn ask_dependencies(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
+        if Pause::at(look.now, spec, None).is_some() {
+            self.dependencies.rest();
+        } else if self.dependencies.ask(look.key, spec.phase, look.now, look.recorder.effects()) {
+            self.look_at_all(look);
+        }
+    }
+}
+
 impl Dependencies {
     /// Takes the list of a newer spec. One that asks something else has not passed yet.
     pub(super) fn set(&mut self, listed: &[Dependency]) {
@@ -76,12 +110,12 @@ impl Dependencies {
     }
 
     /// Somebody is to be ejected, unless one of them fails when it is asked then or later.
-    pub(super) fn question(&mut self, since: Time) {
+    fn question(&mut self, since: Time) {
         self.questioned = self.questioned.max(Some(since));
     }
 
     /// Starts every attempt that is due. Says whether an answer that never came frees those who wait for it.
-    pub(super) fn ask(&mut self, policy: PolicyKey, phase: Phase, now: Time, effects: &mut Vec<Effect>) -> bool {
+    fn ask(&mut self, policy: PolicyKey, phase: Phase, now: Time, effects: &mut Vec<Effect>) -> bool {
         let mut frees = false;
         for (index, asked) in (0..).zip(&mut self.asked) {
             frees |= asked.give_up(now);
@@ -98,7 +132,7 @@ impl Dependencies {
     }
 
     /// Forgets what is under way, as in a pause.
-    pub(super) fn rest(&mut self) {
+    fn rest(&mut self) {
         self.asked.iter_mut().for_each(|asked| asked.judge.rest());
     }
 
@@ -115,7 +149,7 @@ impl Dependencies {
     }
 
     /// What speaks against an ejection for a failure that was heard then: one of them fails, or did then.
-    pub(super) fn excuses_ejection(&self, failed: Time) -> Option<Obstacle> {
+    fn excuses_ejection(&self, failed: Time) -> Option<Obstacle> {
         self.asked.iter().find_map(|asked| asked.excuses(failed))
     }
 
@@ -127,7 +161,7 @@ impl Dependencies {
 
     /// The first that was not asked since then, so that what it said last is older than what somebody is to be ejected
     /// for.
-    pub(super) fn to_be_asked(&self, since: Time) -> Option<Obstacle> {
+    fn to_be_asked(&self, since: Time) -> Option<Obstacle> {
         let asked = self.asked.iter().find(|asked| asked.ever_passed && asked.answered < Some(since))?;
         Some(Obstacle::DependencyAsked { dependency: asked.dependency.name, since })
     }
@@ -254,5 +288,13 @@ impl Asked {
             last: self.judge.last,
             prober_errors: self.judge.prober_errors,
         }
+    }
+}
+
+/// Since when its ejection waits for what a dependency says.
+fn waits_since(replica: &Replica) -> Option<Time> {
+    match replica.decided().held() {
+        Some((_, Reason::Held { by: Obstacle::DependencyAsked { since, .. }, .. })) => Some(since),
+        Some(_) | None => None,
     }
 }

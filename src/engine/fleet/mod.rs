@@ -26,8 +26,7 @@ use super::seat::{Order, StageOfLife};
 use super::startups::Startups;
 use super::{
     Among, BudgetSettings, Failure, FleetSettings, Mode, NodeKey, NodeState, Obstacle, OnPolicyChange, OutcomeClass,
-    Owner, OwnerKey, Pause, PerRule, Policy, PolicyKey, Reason, ReplicaKey, RuleKind, SharedFailure, Time, WhenBelow,
-    gate,
+    Owner, OwnerKey, Pause, PerRule, Policy, PolicyKey, ReplicaKey, RuleKind, SharedFailure, Time, WhenBelow, gate,
 };
 use breakers::Breakers;
 use foresight::Foresight;
@@ -213,27 +212,6 @@ impl Fleet {
         }
     }
 
-    /// What speaks against ejecting a replica for failing readiness: what it depends on fails too, or did when it was
-    /// asked last.
-    pub(super) fn failed_dependency(&self, replica: &Replica) -> Option<Obstacle> {
-        self.dependencies.excuses_ejection(replica.judges.readiness.as_ref()?.failed_at)
-    }
-
-    /// What speaks against ejecting it before that is known. Failures that follow do not make the wait any longer.
-    pub(super) fn dependency_in_question(&self, replica: &Replica) -> Option<Obstacle> {
-        let failed = replica.judges.readiness.as_ref()?.failed_at;
-        self.dependencies.to_be_asked(waits_since(replica).unwrap_or(failed))
-    }
-
-    /// Has the dependencies asked that a replica waits for; says whether it does.
-    pub(super) fn questions_dependencies(&mut self, replica: &Replica) -> bool {
-        let since = waits_since(replica);
-        if let Some(since) = since {
-            self.dependencies.question(since);
-        }
-        since.is_some()
-    }
-
     /// Whether a replica starts: it has, or it has failed to, and its seat has not come back well since.
     fn startup(&self, replica: &Replica, spec: &Policy) -> Option<Sign> {
         let (judge, rule) = replica.judges.startup.as_ref().zip(spec.rule(RuleKind::Startup))?;
@@ -349,14 +327,6 @@ impl Fleet {
         self.spec = Some(spec);
     }
 
-    fn ask_dependencies(&mut self, spec: &Policy, look: &mut Look<'_, '_>) {
-        if Pause::at(look.now, spec, None).is_some() {
-            self.dependencies.rest();
-        } else if self.dependencies.ask(look.key, spec.phase, look.now, look.recorder.effects()) {
-            self.look_at_all(look);
-        }
-    }
-
     /// When a shared silence ends, not all beat at the same instant: those who were held for it get a whole time to
     /// live.
     fn await_anew(&self, look: &mut Look<'_, '_>) {
@@ -425,14 +395,6 @@ fn compares(spec: &Policy) -> bool {
     let FleetSettings { breaker, shared_failure } = spec.fleet;
     let of_attempts = spec.mode == Mode::Observe || breaker.is_some() || shared_failure == SharedFailure::Hold;
     of_attempts || spec.floor.is_some() || spec.on_policy_change == OnPolicyChange::Rolling
-}
-
-/// Since when its ejection waits for what a dependency says.
-fn waits_since(replica: &Replica) -> Option<Time> {
-    match replica.decided().held() {
-        Some((_, Reason::Held { by: Obstacle::DependencyAsked { since, .. }, .. })) => Some(since),
-        Some(_) | None => None,
-    }
 }
 
 impl Look<'_, '_> {
