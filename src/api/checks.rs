@@ -113,6 +113,9 @@ macro_rules! label_value {
     };
 }
 
+/// RFC 1123, for the API server; [`is_dns_label`] is the same here.
+const DNS_LABEL: &str = "self.size() <= 63 && self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')";
+
 const LABEL_VALUES: &str = "must be label values: at most 63 letters, digits, hyphens, underscores and dots, a letter \
                             or digit at both ends";
 
@@ -242,7 +245,7 @@ pub const PORT: Check<IntOrString, Port> = Check {
 
 /// The name of a container.
 pub const CONTAINER: Check<String, String> = Check {
-    cel: "self.size() <= 63 && self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')",
+    cel: DNS_LABEL,
     member: "",
     sentence: "must be a container's name: at most 63 lower-case letters, digits and hyphens, no hyphen at either end",
     parse: |name| is_dns_label(name).then(|| name.clone()),
@@ -250,7 +253,7 @@ pub const CONTAINER: Check<String, String> = Check {
 
 /// The name of a Service.
 pub const SERVICE: Check<String, String> = Check {
-    cel: "self.size() <= 63 && self.matches('^[a-z0-9]([a-z0-9-]*[a-z0-9])?$')",
+    cel: DNS_LABEL,
     member: "",
     sentence: "must be a Service's name: at most 63 lower-case letters, digits and hyphens, no hyphen at either end",
     parse: |name| is_dns_label(name).then(|| name.clone()),
