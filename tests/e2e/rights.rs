@@ -2,11 +2,11 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::jiff::Timestamp;
+use kube::Api;
 use kube::api::{Patch, PatchParams};
-use kube::{Api, Client, Config};
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, What, Witness};
+use crate::support::{Cluster, Fleet, Namespace, What, Witness, as_controller};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
@@ -39,11 +39,4 @@ async fn the_controllers_account_may_set_its_own_condition_and_forge_nothing() {
     });
     patch(ours).await.unwrap();
     witness.sees("fake-0", What::BecameReady, before).await;
-}
-
-/// A client with the rights of the controller's account.
-async fn as_controller() -> Client {
-    let mut config = Config::infer().await.unwrap();
-    config.auth_info.impersonate = Some("system:serviceaccount:probe-policy:controller".to_owned());
-    Client::try_from(config).unwrap()
 }

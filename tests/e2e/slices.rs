@@ -4,12 +4,13 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client, Config, ResourceExt};
+use kube::{Api, ResourceExt};
 use probe_policy::api::{ProbePolicy, SLICE_MANAGER};
-use probe_policy::fake_app::load::Outcome;
 use serde_json::{Value, json};
 
-use crate::support::{Cluster, Fleet, Namespace, UNGUARDED, What, Witness, eventually, rules_by_slices, seconds};
+use crate::support::{
+    Absence, Cluster, Fleet, Namespace, UNGUARDED, What, Witness, as_controller, eventually, rules_by_slices, seconds,
+};
 
 #[tokio::test]
 #[ignore = "needs a cluster"]
@@ -27,16 +28,8 @@ async fn a_service_without_a_selector_sends_nothing_to_a_pod_that_is_out_and_the
     let back = witness.sees("fake-1", What::EnteredSlice, out).await;
     let requests = load.finish().await;
 
-    let to_its_pod = |from: Timestamp, to: Timestamp| {
-        let sent = requests.iter().filter(move |request| request.sent >= from && request.sent < to);
-        sent.filter(|request| request.pod.as_deref() == Some("fake-1")).count()
-    };
-    let propagated = seconds(2); // by kube-proxy
-    assert_eq!(to_its_pod(out + propagated, back), 0, "out {out}, back {back}: {requests:#?}");
-    assert!(to_its_pod(start, out) > 0 && to_its_pod(back, Timestamp::MAX) > 0, "{requests:#?}");
-    let lost = requests.iter().filter(|request| request.outcome != Outcome::Served);
-    let outside = lost.filter(|it| it.sent < start + seconds(4) || it.sent > out + propagated);
-    assert_eq!(outside.count(), 0, "start {start}, out {out}: {requests:#?}");
+    let absence = Absence { start, fault: start + seconds(4), out, back };
+    absence.assert_kept("fake-1", &requests);
     let moved: Vec<_> = witness.since(start).into_iter().filter(|it| it.pod != "fake-1").collect();
     assert_eq!(moved, [], "a flip moves nobody else");
 
@@ -108,11 +101,4 @@ fn slice(name: &str, manager: &str) -> Value {
 
 fn is_ours(slice: &EndpointSlice) -> bool {
     slice.labels().get("endpointslice.kubernetes.io/managed-by").is_some_and(|manager| manager == SLICE_MANAGER)
-}
-
-/// A client with the rights of the controller's account.
-async fn as_controller() -> Client {
-    let mut config = Config::infer().await.unwrap();
-    config.auth_info.impersonate = Some("system:serviceaccount:probe-policy:controller".to_owned());
-    Client::try_from(config).unwrap()
 }

@@ -1,10 +1,11 @@
 //! Who gets requests.
 
 use probe_policy::fake_app::Truth;
-use probe_policy::fake_app::load::Outcome;
 use serde_json::json;
 
-use crate::support::{Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, kubectl_with, seconds};
+use crate::support::{
+    Absence, Cluster, Fleet, Namespace, RULES, UNGUARDED, What, Witness, eventually, kubectl_with, seconds,
+};
 use k8s_openapi::jiff::Timestamp;
 
 #[tokio::test]
@@ -42,16 +43,8 @@ async fn the_service_sends_nothing_to_a_pod_while_it_is_ejected() {
     let back = witness.enters_pool("fake-1", out).await;
     let requests = load.finish().await;
 
-    let to_its_pod = |from: Timestamp, to: Timestamp| {
-        let sent = requests.iter().filter(move |request| request.sent >= from && request.sent < to);
-        sent.filter(|request| request.pod.as_deref() == Some("fake-1")).count()
-    };
-    let propagated = seconds(2); // by kube-proxy
-    assert_eq!(to_its_pod(out + propagated, back), 0, "out {out}, back {back}: {requests:#?}");
-    assert!(to_its_pod(start, out) > 0 && to_its_pod(back, Timestamp::MAX) > 0, "{requests:#?}");
-    let lost = requests.iter().filter(|request| request.outcome != Outcome::Served);
-    let outside = lost.filter(|it| it.sent < start + seconds(4) || it.sent > out + propagated);
-    assert_eq!(outside.count(), 0, "start {start}, out {out}: {requests:#?}");
+    let absence = Absence { start, fault: start + seconds(4), out, back };
+    absence.assert_kept("fake-1", &requests);
 }
 
 /// What a replica really is.

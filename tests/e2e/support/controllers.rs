@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
-use kube::{Api, Client, ResourceExt};
+use kube::{Api, Client, Config, ResourceExt};
 
 use super::{Process, eventually, kubectl};
 
@@ -58,6 +58,13 @@ pub async fn scale(client: &Client, replicas: i32) {
         if reached { Ok(()) } else { Err(format!("{pods} pods, {status:?}")) }
     })
     .await;
+}
+
+/// A client with the rights of their account.
+pub async fn as_controller() -> Client {
+    let mut config = Config::infer().await.unwrap();
+    config.auth_info.impersonate = Some(format!("system:serviceaccount:{NAMESPACE}:controller"));
+    Client::try_from(config).unwrap()
 }
 
 async fn pods(client: &Client) -> Vec<Pod> {

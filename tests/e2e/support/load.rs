@@ -8,7 +8,7 @@ use probe_policy::fake_app::load::{Line, Outcome};
 use serde_json::json;
 
 use super::fleet::{container, pod};
-use super::{Namespace, eventually};
+use super::{Namespace, eventually, seconds};
 
 /// Twenty requests a second.
 pub struct Load {
@@ -22,6 +22,15 @@ pub struct Request {
     /// Who answered, if anybody.
     pub pod: Option<String>,
     pub outcome: Outcome,
+}
+
+/// When a pod of the load is out of its pool.
+pub struct Absence {
+    pub start: Timestamp,
+    /// From here on requests that it gets may be lost.
+    pub fault: Timestamp,
+    pub out: Timestamp,
+    pub back: Timestamp,
 }
 
 impl Namespace {
@@ -63,6 +72,23 @@ impl Load {
             if reached { Ok(()) } else { Err(format!("{:?}", status.phase)) }
         })
         .await;
+    }
+}
+
+impl Absence {
+    /// The pod gets requests before and after, and none meanwhile; nothing else is lost.
+    pub fn assert_kept(&self, pod: &str, requests: &[Request]) {
+        let Self { start, fault, out, back } = *self;
+        let to_its_pod = |from: Timestamp, to: Timestamp| {
+            let sent = requests.iter().filter(move |request| request.sent >= from && request.sent < to);
+            sent.filter(|request| request.pod.as_deref() == Some(pod)).count()
+        };
+        let propagated = seconds(2); // by kube-proxy
+        assert_eq!(to_its_pod(out + propagated, back), 0, "out {out}, back {back}: {requests:#?}");
+        assert!(to_its_pod(start, out) > 0 && to_its_pod(back, Timestamp::MAX) > 0, "{requests:#?}");
+        let lost = requests.iter().filter(|request| request.outcome != Outcome::Served);
+        let outside = lost.filter(|it| it.sent < fault || it.sent > out + propagated);
+        assert_eq!(outside.count(), 0, "fault {fault}, out {out}: {requests:#?}");
     }
 }
 
