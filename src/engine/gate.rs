@@ -352,8 +352,8 @@ fn by_readiness(replica: &Replica, policy: &Fleet, spec: &Policy) -> (Gate, Reas
             Some((Gate::Closed, Reason::NoBeat { .. } | Reason::NoBeatYet | Reason::Deregistered))
             | Some((Gate::Closed, Reason::Held { by: Obstacle::GaveUp { .. }, .. }))
             | None => (Gate::Closed, Reason::NotJudged),
-            // Nor does what it waited for: the next failure waits for the next answer.
-            Some((gate, Reason::AwaitsTurn { .. })) => (gate, Reason::NotJudged),
+            // Nor does what it waited for, or was out for: the next failure waits for the next answer.
+            Some((gate, Reason::AwaitsTurn { .. } | Reason::Preparing { .. })) => (gate, Reason::NotJudged),
             Some((gate, reason)) if reason.dependency().is_some() => (gate, Reason::NotJudged),
             Some(held) => held,
         },

@@ -81,7 +81,7 @@ impl Controller {
         self.agree(around);
         let report = self.report(around.now);
         if let Some((report, spec)) = report.as_ref().zip(self.spec.as_ref()) {
-            let fleet = self.fleet(spec, report, now);
+            let fleet = self.fleet(spec, report, effects, now);
             fleet.check_judgements();
             self.check_dependencies(report);
             for member in &fleet.members {
@@ -274,7 +274,7 @@ impl Controller {
         }
     }
 
-    fn fleet<'a>(&'a self, spec: &'a Policy, report: &'a PolicyReport, now: Time) -> Fleet<'a> {
+    fn fleet<'a>(&'a self, spec: &'a Policy, report: &'a PolicyReport, effects: &[Effect], now: Time) -> Fleet<'a> {
         let mut members = Vec::new();
         for report in &report.replica_reports {
             let index = report.replica.index;
@@ -286,6 +286,7 @@ impl Controller {
                 Some(_) if has_rules(spec) => Some(None),
                 Some(_) | None => None,
             };
+            let before = moved_first(effects, report).map_or(before, |moved| Some(Some(moved)));
             let gate_before = before.map(|before| before.map(|(gate, _)| gate));
             let own = self.own(&Judged { naive, pod, spec, report, before: gate_before });
             members.push(Member { naive, pod, report, is_paused: is_paused(spec, pod, now), own, before });
@@ -301,6 +302,23 @@ impl Controller {
         }
         Fleet { spec, report, members, desired: desired.values().sum(), now }
     }
+}
+
+/// Where a decision of this very poll moved a gate that another, of the fleet, was taken on.
+fn moved_first(effects: &[Effect], report: &ReplicaReport) -> Option<(Gate, Reason)> {
+    let (_, last) = report.gate?;
+    effects.iter().find_map(|effect| match effect {
+        Effect::Record(Transition { replica, kind, reason, .. })
+            if *replica == report.replica && reason.name() != last.name() =>
+        {
+            match kind {
+                TransitionKind::Admitted => Some((Gate::Open, *reason)),
+                TransitionKind::Ejected => Some((Gate::Closed, *reason)),
+                _ => None,
+            }
+        }
+        _ => None,
+    })
 }
 
 /// So many, or a share that is rounded down.

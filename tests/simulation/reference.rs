@@ -105,6 +105,13 @@ impl Reference {
         }
     }
 
+    /// A replica is kept by a policy of that spec, or by none.
+    pub fn seen(&mut self, index: u32, spec: Option<&Policy>) {
+        if let Some(naive) = self.replicas.get_mut(&index) {
+            naive.settle(spec);
+        }
+    }
+
     pub fn told_gone(&mut self, index: u32) {
         self.replicas.remove(&index);
     }

@@ -215,6 +215,21 @@ fn whoever_awaits_its_turn_is_judged_as_ever_once_there_are_no_turns_any_more() 
     assert_eq!((in_pool(&bench), bench.report().awaiting, bench.gate(7)), (7, 0, CLOSED));
 }
 
+#[test]
+fn whoever_left_for_an_edit_is_only_not_judged_once_another_edit_asks_for_nothing_more() {
+    let mut bench = fleet(OnPolicyChange::Prepare);
+    let edited = asking_anew(bench_policy(OnPolicyChange::Prepare));
+    bench.set(edited.clone());
+    bench.settle();
+    let reason = |bench: &Bench| bench.report().replica_reports[7].gate.unwrap().1.name();
+    assert_eq!((bench.gate(7), reason(&bench)), (CLOSED, "Preparing"));
+    let mut again = Policy { on_policy_change: OnPolicyChange::Keep, ..edited };
+    again.rules.readiness.as_mut().unwrap().question = Question(3);
+    bench.set(again);
+    bench.settle();
+    assert_eq!((bench.gate(7), reason(&bench)), (CLOSED, "NotJudged"));
+}
+
 /// Eight replicas in the pool, of which two may be in a restart at once; two passes make readiness pass.
 fn fleet(change: OnPolicyChange) -> Bench {
     let mut bench = Bench::with(bench_policy(change));

@@ -122,6 +122,7 @@ impl Controller {
     pub(super) fn tell_pod(&mut self, index: u32, remembered: Option<Remembered>, now: Time) {
         if let Some(pod) = self.shown.get(&index) {
             let heartbeat = self.spec.as_ref().and_then(|spec| spec.heartbeat);
+            self.reference.seen(index, self.spec.as_ref().filter(|_| pod.is_selected));
             let seen = pod.seen(self.policy.filter(|_| pod.is_selected), heartbeat, remembered);
             self.tell(now, seen);
         }

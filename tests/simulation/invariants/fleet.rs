@@ -234,11 +234,7 @@ impl Member<'_> {
     fn check_proof(&self, spec: &Policy) {
         let proof = self.naive.judgement(RuleKind::Readiness).proof;
         match self.report.gate {
-            Some((_, Reason::Preparing { .. })) => {
-                // Whose container began beside the edit is out anyway, and so is who was out when another edit ended it.
-                let was_out = self.before.is_some_and(|before| before.is_none_or(|(gate, _)| gate == Gate::Closed));
-                assert!(was_out || proof != Proof::Given, "[proof] {:?}", self.pod);
-            }
+            Some((_, Reason::Preparing { .. })) => assert_ne!(proof, Proof::Given, "[proof] {:?}", self.pod),
             Some((_, Reason::AwaitsTurn { .. })) => {
                 assert_eq!(proof, Proof::Unknown, "[proof] {:?}", self.pod);
                 assert_eq!(spec.on_policy_change, OnPolicyChange::Rolling, "[proof] {:?}", self.pod);
