@@ -128,7 +128,7 @@ impl Seat {
 
     /// The restart is over, one way or another.
     pub(super) fn drop_intent(&mut self) {
-        (self.memory.intent, self.order, self.doubt, self.is_futile) = (None, None, None, false);
+        (self.memory.intent, self.written, self.order, self.doubt, self.is_futile) = (None, None, None, None, false);
     }
 
     /// Somebody else restarted it.
