@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::api::yaml;
 use crate::cluster::records::{OwnerRecord, PodRecord, PolicyRecord};
 use crate::cluster::{Change, Index, Scope, WatchEvent, WatchKind};
-use crate::engine::{Effect, Engine, Input, Outcome, OutcomeClass, PolicyKey, ReplicaKey, Span, Time};
+use crate::engine::{Effect, Engine, Input, IntentId, Outcome, OutcomeClass, PolicyKey, Span, Time};
 
 pub(super) const POLICY: PolicyKey = PolicyKey(0);
 
@@ -46,8 +46,8 @@ status: {{restarts: {{total: 7, futile: 2}}}}
     )
 }
 
-/// An engine that wants to restart the pod, and that pod.
-pub(super) fn engine_with_an_intent(index: &mut Index) -> (Engine, ReplicaKey, Time) {
+/// An engine that wants to restart the pod, and its intent.
+pub(super) fn engine_with_an_intent(index: &mut Index) -> (Engine, IntentId, Time) {
     let mut engine = Engine::new();
     let mut now = Time::ZERO + Span::from_secs(60);
     index.replay().into_iter().for_each(|input| engine.handle(now, input));
@@ -62,7 +62,7 @@ pub(super) fn engine_with_an_intent(index: &mut Index) -> (Engine, ReplicaKey, T
                     let outcome = Outcome { class, took: Span::ZERO };
                     engine.handle(now, Input::AttemptFinished { attempt, outcome });
                 }
-                Effect::RecordIntent { replica, .. } => return (engine, replica, now),
+                Effect::RecordIntent { intent, .. } => return (engine, intent, now),
                 Effect::AskDependency { .. }
                 | Effect::SetGate { .. }
                 | Effect::Restart { .. }

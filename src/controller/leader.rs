@@ -25,8 +25,8 @@ use crate::api::VerdictAnnotation;
 use crate::cluster::records::{ObjectName, PodRecord, ResourceVersion, SliceRecord, Uid};
 use crate::cluster::{Index, Move, Touched};
 use crate::engine::{
-    Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Input, PolicyKey, Refusal, ReplicaKey, RuleKind,
-    Time, Transition, TransitionKind, Verdict,
+    Effect, EffectResult, Engine, FleetTransition, Gate, GateSeen, Input, IntentId, PolicyKey, Refusal, ReplicaKey,
+    RuleKind, Time, Transition, TransitionKind, Verdict,
 };
 use crate::probe::{Attempts, Commands, Ended};
 use crate::runtime::timestamp;
@@ -124,8 +124,8 @@ pub enum Executed {
     },
     /// An intent that the engine did not hold any more when it was to be written.
     Unwritten {
-        /// Whose restart.
-        replica: ReplicaKey,
+        /// Which.
+        intent: IntentId,
     },
     /// The sender of events, which ends with the leader.
     Announcer,
@@ -274,9 +274,9 @@ impl Leader {
                 let answers = self.statuses.written(policy, result, now);
                 self.hear(now, answers);
             }
-            Finished::Effect(Executed::Unwritten { replica }) => {
+            Finished::Effect(Executed::Unwritten { intent }) => {
                 let result = EffectResult::Refused(Refusal::Changed);
-                self.engine.handle(now, Input::IntentResult { replica, result });
+                self.engine.handle(now, Input::IntentResult { intent, result });
             }
             Finished::Effect(Executed::Announcer) => {}
         }
@@ -353,11 +353,11 @@ impl Leader {
                     Executed::Gate { replica, gate, result }
                 });
             }
-            Effect::RecordIntent { policy, replica, .. } => {
-                if let Some(pod) = index.pod(replica) {
-                    self.restarted.insert(replica, (pod.name.clone(), pod.uid.clone()));
+            Effect::RecordIntent { intent, .. } => {
+                if let Some(pod) = index.pod(intent.replica) {
+                    self.restarted.insert(intent.replica, (pod.name.clone(), pod.uid.clone()));
                 }
-                self.statuses.intend(index, policy, replica);
+                self.statuses.intend(index, intent);
             }
             Effect::Restart { policy, replica, rule, incarnation, method, grace_period } => {
                 let same = index.container_id(replica, incarnation).is_some();
@@ -416,8 +416,8 @@ impl Leader {
                 Executed::Status { policy: write.policy, result }
             });
         }
-        for replica in due.unwritten {
-            self.executing.spawn(async move { Executed::Unwritten { replica } });
+        for intent in due.unwritten {
+            self.executing.spawn(async move { Executed::Unwritten { intent } });
         }
     }
 

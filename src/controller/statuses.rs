@@ -18,7 +18,7 @@ use super::status::{self, Before};
 use crate::api::{CONTROLLER, ProbePolicy, ProbePolicyStatus, RestartCounts, WouldHaveStatus};
 use crate::cluster::Index;
 use crate::cluster::records::{ObjectName, PolicyRecord, ResourceVersion};
-use crate::engine::{EffectResult, Engine, Input, PolicyKey, Readiness, Refusal, ReplicaKey, Span, Time, TransitionId};
+use crate::engine::{EffectResult, Engine, Input, IntentId, PolicyKey, Readiness, Refusal, Span, Time, TransitionId};
 
 /// From one write of a status to the next that is not about an intent.
 const PACE: Span = Span::from_secs(1);
@@ -46,8 +46,8 @@ pub struct StatusWrite {
 pub struct Due {
     /// Writes to carry out; each is answered with [`Statuses::written`].
     pub writes: Vec<StatusWrite>,
-    /// Replicas whose intents are not written, since the engine no longer holds them.
-    pub unwritten: Vec<ReplicaKey>,
+    /// Intents that are not written, since the engine no longer holds them.
+    pub unwritten: Vec<IntentId>,
     /// Whether the leader before wrote more than the index had shown when this leader's engine began.
     pub outdated: bool,
 }
@@ -66,7 +66,7 @@ struct Desk {
     /// What enforcing would have done before this leader's engine began.
     would_have: Option<WouldHaveStatus>,
     ledger: Ledger,
-    intents: Vec<ReplicaKey>,
+    intents: Vec<IntentId>,
     next: Time,
 }
 
@@ -74,7 +74,7 @@ struct Desk {
 struct UnderWay {
     status: ProbePolicyStatus,
     version: ResourceVersion,
-    intents: Vec<ReplicaKey>,
+    intents: Vec<IntentId>,
 }
 
 impl StatusWrite {
@@ -121,9 +121,9 @@ impl Statuses {
     }
 
     /// An intent is to be written; answered by an [`Input::IntentResult`].
-    pub fn intend(&mut self, index: &Index, policy: PolicyKey, replica: ReplicaKey) {
-        if let Some(record) = index.policy(policy) {
-            self.desk(policy, record).intents.push(replica);
+    pub fn intend(&mut self, index: &Index, intent: IntentId) {
+        if let Some(record) = index.policy(intent.policy) {
+            self.desk(intent.policy, record).intents.push(intent);
         }
     }
 
@@ -174,7 +174,7 @@ impl Statuses {
                 result
             }
         };
-        intents.into_iter().map(|replica| Input::IntentResult { replica, result }).collect()
+        intents.into_iter().map(|intent| Input::IntentResult { intent, result }).collect()
     }
 
     fn desk(&mut self, policy: PolicyKey, record: &PolicyRecord) -> &mut Desk {
@@ -214,9 +214,9 @@ impl Desk {
     }
 
     /// The intents that the status holds, and those that it does not. An intent is answered only by a write it is in.
-    fn take_intents(&mut self, index: &Index, status: &ProbePolicyStatus) -> (Vec<ReplicaKey>, Vec<ReplicaKey>) {
-        let written = |replica: &ReplicaKey| {
-            let Some(pod) = index.pod(*replica) else { return false };
+    fn take_intents(&mut self, index: &Index, status: &ProbePolicyStatus) -> (Vec<IntentId>, Vec<IntentId>) {
+        let written = |intent: &IntentId| {
+            let Some(pod) = index.pod(intent.replica) else { return false };
             let intents = status.seats.iter().filter_map(|seat| seat.intent.as_ref());
             intents.into_iter().any(|intent| *intent.pod_uid == *pod.uid.0)
         };
@@ -242,42 +242,42 @@ mod tests {
     #[test]
     fn an_intent_is_written_at_once_and_answered_by_the_write_that_holds_it() {
         let mut index = fixtures::index();
-        let (engine, replica, now) = fixtures::engine_with_an_intent(&mut index);
+        let (engine, intent, now) = fixtures::engine_with_an_intent(&mut index);
         let mut statuses = Statuses::default();
         let first = statuses.due(&index, &engine, now).writes;
         assert_eq!(first.len(), 1);
         assert_eq!(statuses.written(POLICY, made(2), now), []);
 
-        statuses.intend(&index, POLICY, replica);
+        statuses.intend(&index, intent);
         let due = statuses.due(&index, &engine, now);
         let [write] = &due.writes[..] else { panic!("{due:?}") };
         assert_eq!(*write.version.0, *"2");
-        let intent = write.status.seats[0].intent.as_ref().unwrap();
-        assert_eq!((intent.pod.as_str(), intent.pod_uid.as_str()), ("web-x", "pod"));
-        let applied = Input::IntentResult { replica, result: EffectResult::Applied };
+        let written = write.status.seats[0].intent.as_ref().unwrap();
+        assert_eq!((written.pod.as_str(), written.pod_uid.as_str()), ("web-x", "pod"));
+        let applied = Input::IntentResult { intent, result: EffectResult::Applied };
         assert_eq!(statuses.written(POLICY, made(3), now), [applied]);
     }
 
     #[test]
     fn an_intent_that_the_engine_no_longer_holds_is_not_taken_for_written() {
         let mut index = fixtures::index();
-        let (_, replica, now) = fixtures::engine_with_an_intent(&mut index);
+        let (_, intent, now) = fixtures::engine_with_an_intent(&mut index);
         let mut statuses = Statuses::default();
-        statuses.intend(&index, POLICY, replica);
-        assert_eq!(statuses.due(&index, &Engine::new(), now).unwritten, [replica]);
+        statuses.intend(&index, intent);
+        assert_eq!(statuses.due(&index, &Engine::new(), now).unwritten, [intent]);
     }
 
     #[test]
     fn after_a_conflict_nothing_is_written_before_the_index_shows_who_wrote() {
         let mut index = fixtures::index();
-        let (engine, replica, now) = fixtures::engine_with_an_intent(&mut index);
+        let (engine, intent, now) = fixtures::engine_with_an_intent(&mut index);
         let mut statuses = Statuses::default();
-        statuses.intend(&index, POLICY, replica);
+        statuses.intend(&index, intent);
         assert_eq!(statuses.due(&index, &engine, now).writes.len(), 1);
-        let refused = Input::IntentResult { replica, result: EffectResult::Refused(Refusal::Changed) };
+        let refused = Input::IntentResult { intent, result: EffectResult::Refused(Refusal::Changed) };
         assert_eq!(statuses.written(POLICY, conflict(), now), [refused]);
 
-        statuses.intend(&index, POLICY, replica);
+        statuses.intend(&index, intent);
         let later = now + PACE * 60;
         assert!(statuses.due(&index, &engine, later).writes.is_empty());
         index.apply(WatchEvent::Policies(Change::Applied(fixtures::policy(9))), later);

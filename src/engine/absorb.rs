@@ -83,11 +83,11 @@ impl Engine {
                     }
                 }
             }
-            Input::IntentResult { replica, result } => {
-                let seat = self.seat(replica);
-                for (key, fleet) in self.fleets.iter_mut() {
-                    fleet.intent_written(replica, seat, result);
-                    self.fleet_agenda.touch(key.0);
+            Input::IntentResult { intent, result } => {
+                let seat = self.seat(intent.replica);
+                if let Some(fleet) = self.fleets.get_mut(intent.policy) {
+                    fleet.intent_written(intent, seat, result);
+                    self.fleet_agenda.touch(intent.policy.0);
                 }
             }
             Input::RestartResult { replica, result } => {

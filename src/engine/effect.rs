@@ -2,8 +2,8 @@
 //! container is no longer the one it was decided for, and answers with an [`EffectResult`](super::EffectResult).
 
 use super::{
-    AttemptId, DependencyAttempt, Gate, Incarnation, PolicyKey, Reason, ReplicaKey, RestartMethod, RuleKind, SeatKey,
-    Span, Time, TransitionId,
+    AttemptId, DependencyAttempt, Gate, Incarnation, IntentId, PolicyKey, Reason, ReplicaKey, RestartMethod, RuleKind,
+    SeatKey, Span, Time, TransitionId,
 };
 
 /// One thing to do.
@@ -40,10 +40,8 @@ pub enum Effect {
     },
     /// Write down, durably, that a restart is about to be done. Answered by `IntentResult`; nothing is done before.
     RecordIntent {
-        /// In whose status.
-        policy: PolicyKey,
-        /// Whose restart.
-        replica: ReplicaKey,
+        /// Names it in its answer, and says in whose status and whose restart.
+        intent: IntentId,
         /// The seat that remembers it.
         seat: SeatKey,
         /// The rule that wants it.

@@ -1,8 +1,8 @@
 //! Everything the engine can be told. Inputs are facts; none of them is a request.
 
 use super::{
-    AttemptId, DependencyAttempt, DependencyName, Incarnation, NodeKey, Outcome, OwnerKey, PerRule, Policy, PolicyKey,
-    ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot, Span, StartupTimes, Time,
+    AttemptId, DependencyAttempt, DependencyName, Incarnation, IntentId, NodeKey, Outcome, OwnerKey, PerRule, Policy,
+    PolicyKey, ReplicaKey, RevisionKey, RuleKind, SeatKey, Slot, Span, StartupTimes, Time,
 };
 
 /// One fact.
@@ -135,8 +135,8 @@ pub enum Input {
     },
     /// An intent was written, or not.
     IntentResult {
-        /// The replica to be restarted.
-        replica: ReplicaKey,
+        /// Which.
+        intent: IntentId,
         /// How it went.
         result: EffectResult,
     },

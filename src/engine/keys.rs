@@ -50,6 +50,17 @@ pub struct AttemptId {
     pub serial: u32,
 }
 
+/// One intent to restart, named by what it is decided for: an answer to it says nothing of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IntentId {
+    /// The policy that wants it.
+    pub policy: PolicyKey,
+    /// The replica to be restarted.
+    pub replica: ReplicaKey,
+    /// The container it is decided for.
+    pub incarnation: Incarnation,
+}
+
 /// One recorded transition; counts up over the engine's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransitionId(pub u64);

@@ -103,7 +103,7 @@ pub use input::{
     Observation, Owner, OwnerKind, Place, Readiness, Refusal, Remembered, SeatMemory, Target, TargetProblem,
 };
 pub use keys::{
-    AttemptId, Incarnation, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, RevisionKey, SeatKey, Slot,
+    AttemptId, Incarnation, IntentId, NodeKey, OwnerKey, PolicyKey, Question, ReplicaKey, RevisionKey, SeatKey, Slot,
     TransitionId,
 };
 pub use obstacle::{Among, Obstacle};

@@ -136,7 +136,7 @@ impl Replica {
 
     /// Its startup rule has passed, or, without one, any rule has.
     pub(super) fn is_started(&self) -> bool {
-        self.started.is_some_and(|started| self.lead().is_some_and(|lead| lead.incarnation == started))
+        self.started.is_some_and(|started| self.is_led_by(started))
     }
 
     /// It is started, and the latest attempt of each rule that judges it now passed.
@@ -226,6 +226,11 @@ impl Replica {
     /// The container that stands for the replica: the one that the first of its rules means.
     pub(super) fn lead(&self) -> Option<&Container> {
         RuleKind::ALL.into_iter().find_map(|kind| self.container(kind)).or_else(|| self.beating())
+    }
+
+    /// Whether that container stands for it.
+    pub(super) fn is_led_by(&self, container: Incarnation) -> bool {
+        self.lead().is_some_and(|lead| lead.incarnation == container)
     }
 
     /// Whether every container that a rule means runs.

@@ -29,7 +29,7 @@ pub(super) struct Seat {
 /// What a restart was decided for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Order {
-    pub(super) container: Option<Incarnation>,
+    pub(super) container: Incarnation,
     pub(super) reason: Reason,
     pub(super) stage_of_life: StageOfLife,
 }
@@ -189,7 +189,7 @@ mod tests {
 
     const REPLICA: ReplicaKey = ReplicaKey { index: 0, generation: 0 };
     const ORDER: Order =
-        Order { container: Some(Incarnation(1)), reason: Reason::NotJudged, stage_of_life: StageOfLife::Started };
+        Order { container: Incarnation(1), reason: Reason::NotJudged, stage_of_life: StageOfLife::Started };
 
     #[test]
     fn a_restart_counts_once_however_often_it_is_acknowledged() {

@@ -246,8 +246,8 @@ impl Bench {
                     });
                 }
             }
-            Effect::RecordIntent { replica, .. } => {
-                self.tell(Input::IntentResult { replica: *replica, result: self.intent_result });
+            Effect::RecordIntent { intent, .. } => {
+                self.tell(Input::IntentResult { intent: *intent, result: self.intent_result });
             }
             Effect::Restart { replica, .. } => {
                 self.tell(Input::RestartResult { replica: *replica, result: self.restart_result });

@@ -6,8 +6,8 @@ mod watch;
 use std::collections::{BTreeMap, BTreeSet};
 
 use probe_policy::engine::{
-    AttemptId, DependencyAttempt, Effect, Engine, Input, NodeKey, NodeState, Outcome, OutcomeClass, Owner, OwnerKey,
-    Policy, PolicyKey, PolicyReport, ReplicaKey, RuleKind, Span, Time,
+    AttemptId, DependencyAttempt, Effect, Engine, Input, IntentId, NodeKey, NodeState, Outcome, OutcomeClass, Owner,
+    OwnerKey, Policy, PolicyKey, PolicyReport, RuleKind, Span, Time,
 };
 
 use super::cluster::{Cluster, Pod, Thing};
@@ -40,10 +40,10 @@ pub struct Controller {
     asked: Vec<Asked>,
     letters: Vec<Letter>,
     /// Restarts whose intent is to be written with the next status.
-    waiting: Vec<(ReplicaKey, RuleKind)>,
+    waiting: Vec<(IntentId, RuleKind)>,
     version: u64,
     status_at: Time,
-    pub acknowledged: BTreeSet<ReplicaKey>,
+    pub acknowledged: BTreeSet<IntentId>,
     pub reference: Reference,
     pub history: History,
     effects: Vec<Effect>,
@@ -203,11 +203,11 @@ impl Controller {
                 let rule = rule_of(reason);
                 self.send(Request::Gate { replica, gate, started: verdict.started, rule }, around);
             }
-            Effect::RecordIntent { replica, rule, .. } => {
+            Effect::RecordIntent { intent, rule, .. } => {
                 if self.role == Role::Leader {
-                    around.cluster.decided(replica, around.now, self.ahead);
+                    around.cluster.decided(intent.replica, around.now, self.ahead);
                 }
-                self.waiting.push((replica, rule));
+                self.waiting.push((intent, rule));
             }
             Effect::Restart { replica, rule, .. } => self.send(Request::Restart { replica, rule }, around),
             Effect::AskDependency { attempt, deadline } => {

@@ -10,9 +10,9 @@ mod turns;
 use std::collections::{BTreeMap, VecDeque};
 
 use probe_policy::engine::{
-    Amount, BreakerReport, ContainerState, Effect, Gate, GateSeen, Incarnation, Lifecycle, NodeState, OtherOwners,
-    OwnerKey, OwnerKind, Place, Policy, PolicyReport, Presence, Reason, ReplicaKey, ReplicaReport, RuleKind, Slot,
-    Span, Time, Transition, TransitionKind,
+    Amount, BreakerReport, ContainerState, Effect, Gate, GateSeen, Incarnation, IntentId, Lifecycle, NodeState,
+    OtherOwners, OwnerKey, OwnerKind, Place, Policy, PolicyReport, Presence, Reason, ReplicaKey, ReplicaReport,
+    RuleKind, Slot, Span, Time, Transition, TransitionKind,
 };
 
 use super::cluster::{Pod, Restarted, Seating};
@@ -113,11 +113,12 @@ impl Controller {
                     Effect::Record(transition) if transition.kind == TransitionKind::Admitted => {
                         fleet.check_dwell(transition, &self.history);
                     }
-                    Effect::RecordIntent { replica, rule, .. } => {
-                        self.check_decision(&fleet, *replica, *rule, around);
+                    Effect::RecordIntent { intent, rule, .. } => {
+                        self.check_decision(&fleet, intent.replica, *rule, around);
                     }
-                    Effect::Restart { replica, rule, .. } => {
-                        assert!(self.acknowledged.contains(replica), "[intent] a restart without its intent");
+                    Effect::Restart { policy, replica, rule, incarnation, .. } => {
+                        let intent = IntentId { policy: *policy, replica: *replica, incarnation: *incarnation };
+                        assert!(self.acknowledged.contains(&intent), "[intent] a restart without its intent");
                         fleet.check_restart(*replica, *rule);
                     }
                     _ => {}
@@ -135,7 +136,7 @@ impl Controller {
         self.history.written = written;
         for effect in effects {
             if let Effect::Restart { replica, .. } = effect {
-                self.acknowledged.remove(replica);
+                self.acknowledged.retain(|intent| intent.replica != *replica);
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use super::super::seat::{Order, Seat, StageOfLife};
 use super::super::{
-    Effect, EffectResult, IntentStage, Mode, Obstacle, Policy, Reason, Refusal, ReplicaKey, RuleKind, SeatKey, Time,
-    TransitionKind,
+    Effect, EffectResult, IntentId, IntentStage, Mode, Obstacle, Policy, Reason, Refusal, ReplicaKey, RuleKind,
+    SeatKey, Time, TransitionKind,
 };
 use super::{Fleet, Look};
 
@@ -18,13 +18,10 @@ pub(super) enum Orders {
 
 impl Fleet {
     /// The intent was written, or not. What follows is decided over all that is known by then.
-    pub(in super::super) fn intent_written(
-        &mut self,
-        replica: ReplicaKey,
-        seat: Option<SeatKey>,
-        result: EffectResult,
-    ) {
-        if let Some(seat) = self.restarting(replica, seat, IntentStage::Recorded) {
+    pub(in super::super) fn intent_written(&mut self, intent: IntentId, seat: Option<SeatKey>, result: EffectResult) {
+        let seat = self.restarting(intent.replica, seat, IntentStage::Recorded);
+        let is_meant = |seat: &&mut Seat| seat.order().is_some_and(|order| order.container == intent.incarnation);
+        if let Some(seat) = seat.filter(is_meant) {
             seat.written = Some(result);
         }
     }
@@ -65,16 +62,16 @@ impl Fleet {
                 spec.mode == Mode::Enforce
                     && breakers.let_go_on(replica, key)
                     && wanting.get(&replica.key.index).is_some_and(|(_, rule)| *rule == intent.rule)
-                    && order.container == replica.lead().map(|lead| lead.incarnation)
+                    && replica.is_led_by(order.container)
             });
-            if let (EffectResult::Applied, Some(replica), Some(incarnation)) = (result, wanted, order.container) {
+            if let (EffectResult::Applied, Some(replica)) = (result, wanted) {
                 seat.send();
                 let replica = replica.key;
                 look.recorder.push(Effect::Restart {
                     policy: look.key,
                     replica,
                     rule: intent.rule,
-                    incarnation,
+                    incarnation: order.container,
                     method: spec.restart.method,
                     grace_period: spec.restart.grace_period,
                 });
@@ -146,14 +143,15 @@ impl Fleet {
             }
             return in_flight;
         }
-        let (Some(seat_key), Some(judge), Some(asked)) =
-            (self.seat_of(replica), &replica.judges[rule], spec.rule(rule))
+        let container = replica.lead().map(|lead| lead.incarnation);
+        let (Some(seat_key), Some(container), Some(judge), Some(asked)) =
+            (self.seat_of(replica), container, &replica.judges[rule], spec.rule(rule))
         else {
             return in_flight;
         };
         let reason = judge.failed(rule, asked);
         let stage_of_life = if replica.is_started() { StageOfLife::Started } else { StageOfLife::Starting };
-        let order = Order { container: replica.lead().map(|lead| lead.incarnation), reason, stage_of_life };
+        let order = Order { container, reason, stage_of_life };
         self.breakers.decided(replica, seat_key);
         replica.obstacle = None;
         if self.foresight.is_some() {
@@ -162,7 +160,8 @@ impl Fleet {
         }
         self.seats.open(seat_key).decide(replica.key, rule, order, look.now);
         look.recorder.record(Some(look.key), replica.key, look.now, TransitionKind::RestartDecided, reason);
-        look.recorder.push(Effect::RecordIntent { policy: look.key, replica: replica.key, seat: seat_key, rule });
+        let intent = IntentId { policy: look.key, replica: replica.key, incarnation: container };
+        look.recorder.push(Effect::RecordIntent { intent, seat: seat_key, rule });
         others + 1
     }
 }

@@ -71,7 +71,7 @@ impl Sitter {
 /// The replica is the very one, with the very container, that the seat's restart was decided for.
 fn is_untouched(seat: &Seat, replica: &Replica) -> bool {
     let same = seat.memory.intent.is_some_and(|intent| intent.replica == Some(replica.key));
-    let container = seat.order().is_none_or(|order| order.container == replica.lead().map(|lead| lead.incarnation));
+    let container = seat.order().is_none_or(|order| replica.is_led_by(order.container));
     same && container && replica.is_live()
 }
 

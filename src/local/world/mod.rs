@@ -300,7 +300,7 @@ impl World {
                 self.tell(Input::GateResult { replica, result });
                 self.show(replica.index as usize, None);
             }
-            Effect::RecordIntent { replica, .. } => self.tell(Input::IntentResult { replica, result }),
+            Effect::RecordIntent { intent, .. } => self.tell(Input::IntentResult { intent, result }),
             Effect::Restart { replica, incarnation, grace_period, .. } => {
                 self.restart(replica, incarnation, grace_period);
             }

@@ -244,7 +244,7 @@ impl<'a, O: Observer> World<'a, O> {
                 }
                 self.tell(now.time, Input::GateResult { replica, result });
             }
-            Effect::RecordIntent { replica, .. } => self.tell(now.time, Input::IntentResult { replica, result }),
+            Effect::RecordIntent { intent, .. } => self.tell(now.time, Input::IntentResult { intent, result }),
             Effect::Restart { replica, .. } => {
                 let index = replica.index as usize;
                 self.count_restart(index, now);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use probe_policy::engine::{
-    Dependency, EffectResult, Gate, GateSeen, Incarnation, Input, PerRule, PolicyKey, Question, Reason, Refusal,
-    ReplicaKey, RuleKind, SeatKey, SeatMemory, Span, Time,
+    Dependency, EffectResult, Gate, GateSeen, Incarnation, Input, IntentId, PerRule, PolicyKey, Question, Reason,
+    Refusal, ReplicaKey, RuleKind, SeatKey, SeatMemory, Span, Time,
 };
 
 use super::super::cluster::Status;
@@ -27,7 +27,7 @@ pub(super) struct Letter {
 
 pub(super) enum Request {
     Gate { replica: ReplicaKey, gate: Option<Gate>, started: Option<Incarnation>, rule: Option<RuleKind> },
-    Status { policy: PolicyKey, version: u64, status: Status, intents: Vec<(ReplicaKey, RuleKind)> },
+    Status { policy: PolicyKey, version: u64, status: Status, intents: Vec<(IntentId, RuleKind)> },
     Restart { replica: ReplicaKey, rule: RuleKind },
 }
 
@@ -108,11 +108,11 @@ impl Controller {
                 if let Some(object) = around.cluster.object.as_ref().filter(|object| object.key == policy) {
                     self.version = object.status.version;
                 }
-                for (replica, _) in intents {
+                for (intent, _) in intents {
                     if result == EffectResult::Applied {
-                        self.acknowledged.insert(replica);
+                        self.acknowledged.insert(intent);
                     }
-                    self.tell(now, Input::IntentResult { replica, result });
+                    self.tell(now, Input::IntentResult { intent, result });
                 }
             }
         }
