@@ -268,7 +268,7 @@ impl Leader {
                     }
                     (Some(_), EffectResult::Unknown) | (None, _) => {}
                 }
-                self.engine.handle(now, Input::RestartResult { replica, result });
+                self.engine.handle(now, Input::RestartResult { policy, replica, result });
             }
             Finished::Effect(Executed::Status { policy, result }) => {
                 let answers = self.statuses.written(policy, result, now);

@@ -90,13 +90,13 @@ impl Engine {
                     self.fleet_agenda.touch(intent.policy.0);
                 }
             }
-            Input::RestartResult { replica, result } => {
+            Input::RestartResult { policy, replica, result } => {
                 let seat = self.seat(replica);
-                for (key, fleet) in self.fleets.iter_mut() {
+                if let Some(fleet) = self.fleets.get_mut(policy) {
                     if let Some(order) = fleet.restarted(replica, seat, result, at) {
-                        recorder.record(Some(key), replica, at, TransitionKind::Restarted, order.reason);
+                        recorder.record(Some(policy), replica, at, TransitionKind::Restarted, order.reason);
                     }
-                    self.fleet_agenda.touch(key.0);
+                    self.fleet_agenda.touch(policy.0);
                 }
             }
         }

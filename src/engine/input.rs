@@ -142,6 +142,8 @@ pub enum Input {
     },
     /// A restart was carried out, or not.
     RestartResult {
+        /// The policy that wanted it.
+        policy: PolicyKey,
         /// Whose.
         replica: ReplicaKey,
         /// How it went.

@@ -249,8 +249,9 @@ impl Bench {
             Effect::RecordIntent { intent, .. } => {
                 self.tell(Input::IntentResult { intent: *intent, result: self.intent_result });
             }
-            Effect::Restart { replica, .. } => {
-                self.tell(Input::RestartResult { replica: *replica, result: self.restart_result });
+            Effect::Restart { policy, replica, .. } => {
+                let (policy, replica) = (*policy, *replica);
+                self.tell(Input::RestartResult { policy, replica, result: self.restart_result });
             }
             Effect::Record(_) | Effect::RecordFleet(_) | Effect::Published { .. } | Effect::Took { .. } => {}
         }

@@ -209,7 +209,9 @@ impl Controller {
                 }
                 self.waiting.push((intent, rule));
             }
-            Effect::Restart { replica, rule, .. } => self.send(Request::Restart { replica, rule }, around),
+            Effect::Restart { policy, replica, rule, .. } => {
+                self.send(Request::Restart { policy, replica, rule }, around);
+            }
             Effect::AskDependency { attempt, deadline } => {
                 self.reference.dependencies.began(attempt, deadline, self.time(around.now));
                 self.ask(Attempt::Dependency(attempt), deadline, around);

@@ -57,7 +57,7 @@ fn one_that_is_called_off_leaves_nothing_that_is_due_already() {
     policy.restart.backoff = Backoff { initial: Span::ZERO, max: Span::ZERO, reset_after: Span::from_secs(1) };
     let mut bench = intended(policy.clone(), RuleKind::Liveness);
     acknowledged(&mut bench);
-    bench.tell(Input::RestartResult { replica: key(0), result: EffectResult::Applied });
+    bench.tell(Input::RestartResult { policy: POLICY, replica: key(0), result: EffectResult::Applied });
     bench.replace_container(0);
     bench.answer(0, OutcomeClass::Passed);
     bench.settle();
@@ -110,6 +110,25 @@ fn nor_does_it_if_that_is_heard_only_then() {
     intended_anew(&mut bench);
     assert_eq!(restarts(&acknowledge(&mut bench, called_off)), 0);
     assert_eq!(restarts(&acknowledged(&mut bench)), 1);
+}
+
+#[test]
+fn nor_does_the_answer_to_a_restart_of_a_policy_that_is_gone() {
+    let mut bench = intended(policy(), RuleKind::Liveness);
+    assert_eq!(restarts(&acknowledged(&mut bench)), 1);
+    let next = PolicyKey(1);
+    bench.tell(Input::PolicyRemoved { policy: POLICY });
+    bench.tell(Input::PolicySet { policy: next, spec: Box::new(policy()) });
+    bench.tell(Input::PassedBefore { policy: next, rules: PerRule { liveness: true, ..PerRule::default() } });
+    bench.show(0, |seen| seen.policy = Some(next));
+    polled(&mut bench);
+    let intended = IntentId { policy: next, ..intent(&bench) };
+    assert_eq!(restarts(&acknowledge(&mut bench, intended)), 1);
+    let refused = EffectResult::Refused(Refusal::Budget);
+    bench.tell(Input::RestartResult { policy: POLICY, replica: key(0), result: refused });
+    bench.tell(Input::RestartResult { policy: next, replica: key(0), result: EffectResult::Applied });
+    polled(&mut bench);
+    assert_eq!(bench.engine.report(next, bench.now).unwrap().restarts, 1);
 }
 
 /// Somebody else replaces the container, and the next one fails too.

@@ -215,7 +215,8 @@ impl World {
             Change::Ended => {
                 if replica.process == Process::Ends {
                     let result = EffectResult::Applied;
-                    self.engine.handle(now, Input::RestartResult { replica: replica.key(), result });
+                    let replica = replica.key();
+                    self.engine.handle(now, Input::RestartResult { policy: POLICY, replica, result });
                 } else {
                     self.counts.undetected += u64::from(was.is(TrueState::Stuck));
                 }
@@ -326,7 +327,7 @@ impl World {
             }
             None => {
                 let result = EffectResult::Refused(Refusal::Changed);
-                self.tell(Input::RestartResult { replica: key, result });
+                self.tell(Input::RestartResult { policy: POLICY, replica: key, result });
             }
         }
     }

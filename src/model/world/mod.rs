@@ -245,12 +245,12 @@ impl<'a, O: Observer> World<'a, O> {
                 self.tell(now.time, Input::GateResult { replica, result });
             }
             Effect::RecordIntent { intent, .. } => self.tell(now.time, Input::IntentResult { intent, result }),
-            Effect::Restart { replica, .. } => {
+            Effect::Restart { policy, replica, .. } => {
                 let index = replica.index as usize;
                 self.count_restart(index, now);
                 self.reopen(now, index, Opening::Restart(now.time));
                 restarted.push(index);
-                self.tell(now.time, Input::RestartResult { replica, result });
+                self.tell(now.time, Input::RestartResult { policy, replica, result });
             }
             Effect::Record(transition) => {
                 let condition = self.members[transition.replica.index as usize].condition;

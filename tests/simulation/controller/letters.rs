@@ -28,7 +28,7 @@ pub(super) struct Letter {
 pub(super) enum Request {
     Gate { replica: ReplicaKey, gate: Option<Gate>, started: Option<Incarnation>, rule: Option<RuleKind> },
     Status { policy: PolicyKey, version: u64, status: Status, intents: Vec<(IntentId, RuleKind)> },
-    Restart { replica: ReplicaKey, rule: RuleKind },
+    Restart { policy: PolicyKey, replica: ReplicaKey, rule: RuleKind },
 }
 
 impl Controller {
@@ -98,10 +98,10 @@ impl Controller {
                     self.tell_pod(replica.index, None, now);
                 }
             }
-            Request::Restart { replica, rule } => {
+            Request::Restart { policy, replica, rule } => {
                 meet(rule);
                 around.coverage.restarts += u64::from(result == EffectResult::Applied);
-                self.tell(now, Input::RestartResult { replica, result });
+                self.tell(now, Input::RestartResult { policy, replica, result });
             }
             Request::Status { policy, intents, .. } => {
                 intents.iter().for_each(|(_, rule)| meet(*rule));
