@@ -73,9 +73,6 @@ impl Replica {
         now: Time,
         effects: &mut Vec<Effect>,
     ) {
-        if !self.is_settled {
-            self.schedule(now);
-        }
         for kind in RuleKind::ALL {
             let Some(judge) = self.judges[kind].as_mut().filter(|judge| judge.is_due(now)) else { continue };
             judge.give_up(now);
@@ -98,8 +95,12 @@ impl Replica {
         }
     }
 
-    /// Says when each rule asks first that may ask now.
-    fn schedule(&mut self, now: Time) {
+    /// Says when each rule asks first that may ask now; the others forget their streaks. Nothing to do while it is
+    /// settled.
+    pub(super) fn schedule(&mut self, now: Time) {
+        if self.is_settled {
+            return;
+        }
         let may_ask = self.may_ask();
         for kind in RuleKind::ALL {
             let after_startup = kind != RuleKind::Startup && self.started_at == Some(now);

@@ -56,7 +56,7 @@ impl Replica {
 
     /// Counts its silence anew if it is held in the pool in spite of it. Says whether it is.
     pub(super) fn await_anew(&mut self, now: Time) -> bool {
-        let is_in = self.gate.stance().is_open();
+        let is_in = self.decided().is_open();
         let held = self.pulse.as_mut().filter(|pulse| is_in && pulse.presence() == Presence::Missing);
         let is_held = held.is_some();
         if let Some(pulse) = held {

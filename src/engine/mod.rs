@@ -312,6 +312,7 @@ impl Engine {
             let Some(Some(replica)) = self.replicas.get_mut(index as usize) else { continue };
             replica.reconcile(Some(fleet), stretch, now);
             replica.listen(self.deaf_until, now);
+            replica.schedule(now);
             fleet.compare(policy, replica, now);
         }
     }
@@ -323,6 +324,7 @@ impl Engine {
         let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
         replica.reconcile(fleet.as_deref(), stretch, now);
         replica.listen(self.deaf_until, now);
+        replica.schedule(now);
         if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
             && !replica.is_settled
             && fleet.compare(key, replica, now)

@@ -402,6 +402,16 @@ impl Look<'_, '_> {
     fn replica(&self, key: ReplicaKey) -> Option<&Replica> {
         self.replicas.get(key.index as usize)?.as_ref().filter(|replica| replica.key == key)
     }
+
+    /// A replica is to be looked at again, though nothing happens to it.
+    fn again(&mut self, key: ReplicaKey) {
+        if let Some(Some(replica)) = self.replicas.get_mut(key.index as usize)
+            && replica.key == key
+        {
+            replica.is_settled = false;
+            self.replica_agenda.touch(key.index);
+        }
+    }
 }
 
 impl Restarts {

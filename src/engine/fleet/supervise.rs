@@ -17,6 +17,7 @@ impl Fleet {
         let Self { seats, restarts, wanting, breakers, .. } = self;
         seats.close(look.now, &spec.restart, |key, seat| {
             let sitter = Sitter::of(seat, wanting, look);
+            let intent = seat.memory.intent;
             clear_up(seat, &sitter, restarts, spec.restart.budget, look);
             match end(seat, &sitter, &spec.restart, look) {
                 Some(Benefit::Helped) => breakers.helped(key),
@@ -25,6 +26,12 @@ impl Fleet {
                     breakers.did_not_help(key, look.now);
                 }
                 None => {}
+            }
+            if seat.memory.intent.is_none()
+                && let Some(replica) = intent.and_then(|intent| intent.replica)
+            {
+                // The restart may have been all that it was counted for as one that fails to start.
+                look.again(replica);
             }
             remember(seat, &sitter, &spec.restart, look)
         });

@@ -20,17 +20,46 @@ proptest! {
         replicas in 1u32..6,
         course in prop::collection::vec((event(), 1u64..150), 1..25),
     ) {
-        let (mut stepped, mut skipping) = (World::new(&before, replicas), World::new(&before, replicas));
-        for (event, ticks) in course {
-            stepped.advance(&event, ticks, step);
-            skipping.advance(&event, ticks, Engine::skip);
-            prop_assert_eq!(&stepped.bench.done, &skipping.bench.done);
-            prop_assert_eq!(u64::from(stepped.bench.attempts), u64::from(skipping.bench.attempts) + skipping.skipped);
-            let (stepped, skipped) = (stepped.state(), skipping.state());
-            let differs = stepped.split(", ").zip(skipped.split(", ")).find(|(stepped, skipped)| stepped != skipped);
-            prop_assert_eq!(differs, None);
-        }
+        come_to_the_same(&before, replicas, course);
     }
+}
+
+/// Runs the course attempt by attempt and with skipping, and holds one against the other after each event.
+fn come_to_the_same(before: &Policy, replicas: u32, course: Vec<(Event, u64)>) {
+    let (mut stepped, mut skipping) = (World::new(before, replicas), World::new(before, replicas));
+    for (event, ticks) in course {
+        stepped.advance(&event, ticks, step);
+        skipping.advance(&event, ticks, Engine::skip);
+        assert_eq!(&stepped.bench.done, &skipping.bench.done);
+        assert_eq!(u64::from(stepped.bench.attempts), u64::from(skipping.bench.attempts) + skipping.skipped);
+        let (stepped, skipped) = (stepped.state(), skipping.state());
+        let differs = stepped.split(", ").zip(skipped.split(", ")).find(|(stepped, skipped)| stepped != skipped);
+        assert_eq!(differs, None);
+    }
+}
+
+#[test]
+fn nobody_is_forgiven_a_silence_for_which_it_would_have_been_ejected() {
+    let (rule, heartbeat) = (rule(1, 1), Heartbeat { time_to_live: TICK * 36 });
+    let rules = PerRule { readiness: Some(Rule { period: TICK * 3, timeout: TICK, ..rule }), ..PerRule::default() };
+    let observed = Policy { mode: Mode::Observe, rules, heartbeat: Some(heartbeat), ..policy() };
+    let fails = |replica| Event::Answer(replica, RuleKind::Readiness, OutcomeClass::NoResponse);
+    let passes = Event::Answer(0, RuleKind::Readiness, OutcomeClass::Passed);
+    let course = [(Event::Nothing, 6), (Event::Beat(0), 47), (Event::Deregister(0), 5), (fails(1), 14), (fails(0), 32)];
+    come_to_the_same(&observed, 2, course.into_iter().chain([(passes, 6)]).collect());
+}
+
+#[test]
+fn a_replica_whose_restart_is_over_is_not_counted_among_those_that_fail_to_start() {
+    let startup = Rule { period: TICK * 4, timeout: TICK, initial_delay: TICK * 38, ..rule(1, 3) };
+    let readiness = Rule { period: TICK, timeout: TICK, ..rule(1, 1) };
+    let rules = PerRule { startup: Some(startup), liveness: None, readiness: Some(readiness) };
+    let mut guarded = Policy { rules, phase: Phase::Aligned { origin: Time::ZERO + TICK * 25 }, ..policy() };
+    guarded.restart.deadline = Span::from_secs(10);
+    guarded.fleet.breaker =
+        Some(BreakerSettings { open_at: Amount::Percent(100), min_judged: 2, cooldown: TICK, trial: None });
+    let fails = Event::Answer(1, RuleKind::Startup, OutcomeClass::NoResponse);
+    come_to_the_same(&guarded, 3, vec![(fails, 70), (Event::Pause(1, 80), 1), (Event::Pause(1, 90), 80)]);
 }
 
 #[test]
