@@ -207,8 +207,7 @@ impl Bench {
     /// Polls until the engine has nothing more to do now.
     pub(super) fn settle(&mut self) {
         loop {
-            let mut effects = Vec::new();
-            self.engine.poll(self.now, &mut effects);
+            let effects = self.poll();
             if effects.is_empty() {
                 return;
             }
@@ -216,6 +215,13 @@ impl Bench {
                 self.carry_out(effect);
             }
         }
+    }
+
+    /// Polls once, and carries nothing out.
+    pub(super) fn poll(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.engine.poll(self.now, &mut effects);
+        effects
     }
 
     fn carry_out(&mut self, effect: Effect) {

@@ -20,15 +20,9 @@ fn fail_until_intended(bench: &mut Bench, kind: RuleKind) {
     while !is_intended {
         bench.now = bench.now + Span::from_secs(1);
         ask(bench, OutcomeClass::Refused);
-        let effects = polled(bench);
+        let effects = bench.poll();
         is_intended = effects.iter().any(|effect| matches!(effect, Effect::RecordIntent { rule, .. } if *rule == kind));
     }
-}
-
-fn polled(bench: &mut Bench) -> Vec<Effect> {
-    let mut effects = Vec::new();
-    bench.engine.poll(bench.now, &mut effects);
-    effects
 }
 
 fn restarts(effects: &[Effect]) -> usize {
@@ -48,7 +42,7 @@ fn acknowledged(bench: &mut Bench) -> Vec<Effect> {
 
 fn acknowledge(bench: &mut Bench, intent: IntentId) -> Vec<Effect> {
     bench.tell(Input::IntentResult { intent, result: EffectResult::Applied });
-    polled(bench)
+    bench.poll()
 }
 
 #[test]
@@ -71,7 +65,7 @@ fn one_that_is_called_off_leaves_nothing_that_is_due_already() {
     bench.intent_result = EffectResult::Unknown;
     bench.now = bench.now + Span::from_secs(1);
     ask(&mut bench, OutcomeClass::Refused);
-    bench.engine.poll(bench.now, &mut Vec::new());
+    bench.poll();
     bench.now = bench.now + Span::from_secs(10);
     policy.mode = Mode::Observe;
     bench.set(policy);
@@ -99,7 +93,7 @@ fn what_was_written_down_for_one_that_is_called_off_does_not_go_for_the_next() {
     bench.tell(Input::IntentResult { intent: called_off, result: EffectResult::Applied });
     intended_anew(&mut bench);
     bench.tell(Input::NodeSeen { node: NodeKey(0), state: NodeState::Ready });
-    assert_eq!(restarts(&polled(&mut bench)), 0);
+    assert_eq!(restarts(&bench.poll()), 0);
     assert_eq!(restarts(&acknowledged(&mut bench)), 1);
 }
 
@@ -121,13 +115,13 @@ fn nor_does_the_answer_to_a_restart_of_a_policy_that_is_gone() {
     bench.tell(Input::PolicySet { policy: next, spec: Box::new(policy()) });
     bench.tell(Input::PassedBefore { policy: next, rules: PerRule { liveness: true, ..PerRule::default() } });
     bench.show(0, |seen| seen.policy = Some(next));
-    polled(&mut bench);
+    bench.poll();
     let intended = IntentId { policy: next, ..intent(&bench) };
     assert_eq!(restarts(&acknowledge(&mut bench, intended)), 1);
     let refused = EffectResult::Refused(Refusal::Budget);
     bench.tell(Input::RestartResult { policy: POLICY, replica: key(0), result: refused });
     bench.tell(Input::RestartResult { policy: next, replica: key(0), result: EffectResult::Applied });
-    polled(&mut bench);
+    bench.poll();
     assert_eq!(bench.engine.report(next, bench.now).unwrap().restarts, 1);
 }
 

@@ -4,8 +4,6 @@ use super::*;
 
 /// The attempts that begin now; nothing else is carried out, and nobody answers.
 pub(super) fn asked(bench: &mut Bench) -> Vec<AttemptId> {
-    let mut effects = Vec::new();
-    bench.engine.poll(bench.now, &mut effects);
     let attempt = |effect| match effect {
         Effect::StartAttempt { attempt, .. } => Some(attempt),
         Effect::AskDependency { .. }
@@ -17,7 +15,7 @@ pub(super) fn asked(bench: &mut Bench) -> Vec<AttemptId> {
         | Effect::Published { .. }
         | Effect::Took { .. } => None,
     };
-    effects.into_iter().filter_map(attempt).collect()
+    bench.poll().into_iter().filter_map(attempt).collect()
 }
 
 /// Answers every attempt that begins now, and carries out nothing else.
