@@ -348,10 +348,7 @@ impl Fleet {
     /// Every gate may have to move.
     fn look_at_all(&self, look: &mut Look<'_, '_>) {
         for index in &self.members {
-            if let Some(Some(replica)) = look.replicas.get_mut(*index as usize) {
-                replica.is_settled = false;
-                look.replica_agenda.touch(*index);
-            }
+            look.again(*index);
         }
     }
 
@@ -403,13 +400,11 @@ impl Look<'_, '_> {
         self.replicas.get(key.index as usize)?.as_ref().filter(|replica| replica.key == key)
     }
 
-    /// A replica is to be looked at again, though nothing happens to it.
-    fn again(&mut self, key: ReplicaKey) {
-        if let Some(Some(replica)) = self.replicas.get_mut(key.index as usize)
-            && replica.key == key
-        {
+    /// The replica of that index is to be looked at again, though nothing happens to it.
+    fn again(&mut self, index: u32) {
+        if let Some(Some(replica)) = self.replicas.get_mut(index as usize) {
             replica.is_settled = false;
-            self.replica_agenda.touch(key.index);
+            self.replica_agenda.touch(index);
         }
     }
 }

@@ -136,10 +136,9 @@ impl Fleet {
             let news = replica.obstacle.map(Obstacle::name) != Some(obstacle.name());
             replica.obstacle = Some(obstacle);
             if news {
-                replica.is_settled = false;
-                look.replica_agenda.touch(index);
-                let reason = Reason::Held { rule, by: obstacle };
-                look.recorder.record(Some(look.key), replica.key, look.now, self.held(obstacle), reason);
+                let (key, reason) = (replica.key, Reason::Held { rule, by: obstacle });
+                look.recorder.record(Some(look.key), key, look.now, self.held(obstacle), reason);
+                look.again(index);
             }
             return in_flight;
         }

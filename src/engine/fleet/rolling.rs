@@ -54,8 +54,7 @@ impl Fleet {
                 && judge.proof == Proof::Awaited
             {
                 judge.proof = Proof::Preparing;
-                replica.is_settled = false;
-                look.replica_agenda.touch(*index);
+                look.again(*index);
                 turns -= 1;
             }
         }

@@ -31,7 +31,7 @@ impl Fleet {
                 && let Some(replica) = intent.and_then(|intent| intent.replica)
             {
                 // The restart may have been all that it was counted for as one that fails to start.
-                look.again(replica);
+                look.again(replica.index);
             }
             remember(seat, &sitter, &spec.restart, look)
         });
