@@ -22,6 +22,13 @@ pub(super) struct Heard {
 }
 
 impl Replica {
+    /// Brings it in line with its fleet and the time, before it is counted or decided on.
+    pub(super) fn catch_up(&mut self, fleet: Option<&Fleet>, stretch: Stretch, deaf_until: Time, now: Time) {
+        self.reconcile(fleet, stretch, now);
+        self.listen(deaf_until, now);
+        self.schedule(now);
+    }
+
     /// Brings the judges in line with the policy's rules and the replica's containers, if they may be out of it.
     #[inline]
     pub(super) fn reconcile(&mut self, fleet: Option<&Fleet>, stretch: Stretch, now: Time) {
@@ -97,7 +104,7 @@ impl Replica {
 
     /// Says when each rule asks first that may ask now; the others forget their streaks. Nothing to do while it is
     /// settled.
-    pub(super) fn schedule(&mut self, now: Time) {
+    fn schedule(&mut self, now: Time) {
         if self.is_settled {
             return;
         }

@@ -310,9 +310,7 @@ impl Engine {
         let Some(fleet) = self.fleets.get_mut(policy) else { return };
         for index in fleet.members.clone() {
             let Some(Some(replica)) = self.replicas.get_mut(index as usize) else { continue };
-            replica.reconcile(Some(fleet), stretch, now);
-            replica.listen(self.deaf_until, now);
-            replica.schedule(now);
+            replica.catch_up(Some(fleet), stretch, self.deaf_until, now);
             fleet.compare(policy, replica, now);
         }
     }
@@ -322,9 +320,7 @@ impl Engine {
         let replica = self.replicas.get_mut(index as usize)?.as_mut()?;
         let key = replica.seen.policy;
         let mut fleet = key.and_then(|key| self.fleets.get_mut(key));
-        replica.reconcile(fleet.as_deref(), stretch, now);
-        replica.listen(self.deaf_until, now);
-        replica.schedule(now);
+        replica.catch_up(fleet.as_deref(), stretch, self.deaf_until, now);
         if let Some((key, fleet)) = key.zip(fleet.as_deref_mut())
             && !replica.is_settled
             && fleet.compare(key, replica, now)
